@@ -49,6 +49,7 @@ pub use list::List;
 pub use nest::Nest;
 pub use nest::check::agree;
 pub use nest::choice::{Choice, FormName};
+pub use nest::lower::times_of_power;
 pub use nest::memo::Nests;
 pub use nest::pieces::{MAX_PIECES, is_padding};
 pub use nest::print::Names;

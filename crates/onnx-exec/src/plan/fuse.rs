@@ -1,8 +1,8 @@
 //! Fusion of formulas.
 //!
-//! A producer without a reduction is inlined into its consumer: always if it only moves elements, otherwise if it has no other
-//! reader and no element is computed more often than before. A consumer without a reduction becomes the epilogue of a producer's
-//! reduction:
+//! A producer without a reduction is inlined into its consumer: always if it only moves elements at linear positions, otherwise if it
+//! has no other reader and no element is computed more often than before. A consumer without a reduction becomes the epilogue of a
+//! producer's reduction:
 //!
 //! ```text
 //! a = sum over k of x[i0, k] * w[k, i1]          y = max(total + b[i1], 0)
@@ -15,7 +15,10 @@
 use super::dequantized::{is_dequantized, whole};
 use super::split::{roughness, split};
 use super::views::{alias, is_in_order, known};
-use super::weigh::{HEAVY, chooses, is_arithmetic, mentions, reads_across, rounded, walks_once, weight};
+use super::weigh::{
+    HEAVY, are_short, chooses, finds_rows, is_arithmetic, mentions, merged, moves, permutes, reads_across,
+    rounded, walks_once, weight,
+};
 use super::{Assignment, Partition, PartitionItem, Refusals, Refused, Slot, root, types};
 use crate::budget::spend;
 use crate::failure::Failure;
@@ -79,6 +82,10 @@ pub(super) struct Loops {
     pub(super) is_stencil: bool,
     /// The number of nonlinear positions.
     pub(super) rough: usize,
+    /// The number of axes after merging.
+    rank: usize,
+    /// The average number of elements of a strip, if loops go strip by strip.
+    strip: Option<usize>,
 }
 
 /// The kind of loops of a formula; `None` if it cannot be lowered.
@@ -91,13 +98,26 @@ pub(super) fn judge(formula: &Formula, slots: &[Slot], nests: &Nests) -> Option<
         is_stencil: nest.is_stencil(),
         is_piecewise: nest.is_piecewise(),
         rough: roughness(&formula),
+        rank: nest.rank(),
+        strip: nest.strip(),
     })
 }
 
 impl Loops {
-    /// Arithmetic on floats that are loaded at linear positions.
-    const PLAIN: Loops =
-        Loops { is_product: false, is_of_bytes: false, is_piecewise: false, is_stencil: false, rough: 0 };
+    /// Those of arithmetic on floats that are loaded at linear positions.
+    fn plain(formula: &Formula, slots: &[Slot]) -> Loops {
+        let (rank, last) = merged(formula, slots);
+        let strip = if moves(formula) { None } else { Some(last) };
+        Loops {
+            is_product: false,
+            is_of_bytes: false,
+            is_piecewise: false,
+            is_stencil: false,
+            rough: 0,
+            rank,
+            strip,
+        }
+    }
 
     fn is_plain(self) -> bool {
         !self.is_product && !self.is_of_bytes && !self.is_piecewise && self.rough == 0
@@ -173,7 +193,7 @@ impl<'s> Fuse<'s> {
     /// The loops of a plain formula, which are not built to know that they are plain.
     fn plain(&self, formula: &Formula) -> Loops {
         debug_assert!(self.judge(formula).is_some_and(Loops::is_plain), "plain formulas have plain loops");
-        Loops::PLAIN
+        Loops::plain(formula, self.slots)
     }
 
     /// [`judge`] for the formula of an item, cached.
@@ -320,12 +340,35 @@ impl<'s> Fuse<'s> {
         if crosses(&formula) && !crosses(&producer.formula) && !crosses(&consumer.formula) {
             return Err(Some("each of its elements would be in another line of memory"));
         }
-        let both = from.is_some() && to.is_some();
-        if both && self.is_plain(&formula) {
-            let loops = self.plain(&formula);
-            return Ok((formula, loops));
+        let loops = if from.is_some() && to.is_some() && self.is_plain(&formula) {
+            self.plain(&formula)
+        } else {
+            self.judge(&formula).ok_or(Some("there are no loops for it"))?
+        };
+        let is_copy = loops.strip.is_none() && !loops.is_product && !loops.is_stencil;
+        if finds_rows(&producer.formula) && !is_copy {
+            return Err(Some("rows would be found anew for each of their elements"));
         }
-        let Some(loops) = self.judge(&formula) else { return Err(Some("there are no loops for it")) };
+        // Several readers of a permuted tensor would each walk through memory with more loops.
+        if self.readers[producer.slot] > 1
+            && !loops.is_product
+            && !is_copy
+            && permutes(&producer.formula, self.slots)
+            && to.is_some_and(|to| to.rank < loops.rank)
+        {
+            return Err(Some("others read it too"));
+        }
+        let strip = |of: &Assignment, loops: Option<Loops>| {
+            if moves(&of.formula) { None } else { loops.and_then(|loops| loops.strip) }
+        };
+        // Of a copy and a computation.
+        if let (Some(after), [Some(before), None] | [None, Some(before)]) =
+            (loops.strip, [strip(producer, from), strip(consumer, to)])
+            && after < before
+            && are_short(after, &self.slots[consumer.slot])
+        {
+            return Err(Some("strips would be too short"));
+        }
         let before = || [from, to].into_iter().flatten();
         if before().any(|loops| loops.is_product) && !loops.is_product {
             return Err(Some("it would be no matrix product any more"));
@@ -377,12 +420,13 @@ impl<'s> Fuse<'s> {
         let is_product = loops.is_some_and(|loops| loops.is_product);
         let is_free = !is_product && is_dequantized(from, self.slots);
         let weight = if is_free { 0 } else { weight(&from.expr) };
-        if weight > 0 && self.readers[producer.slot] > 1 {
+        // What is moved from positions that are computed costs as much as arithmetic.
+        let is_rough = own.is_some_and(|loops| loops.rough > 0);
+        if (weight > 0 || is_rough) && self.readers[producer.slot] > 1 {
             return Err(Some("others read it too"));
         }
-        // Windows overlap: what is moved from positions that are computed costs as much as arithmetic there.
-        let is_rough = own.is_some_and(|loops| loops.rough > 0) && consumer.formula.over.is_some();
-        if weight > 0 || is_rough {
+        // Windows overlap.
+        if weight > 0 || (is_rough && consumer.formula.over.is_some()) {
             let (times, is_packed) = self.evaluations(producer.slot, &consumer.formula, loops);
             if times > self.slots[producer.slot].count() {
                 return Err(Some(if weight > 0 {

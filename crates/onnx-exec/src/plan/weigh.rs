@@ -1,9 +1,10 @@
 //! Properties of expressions that affect fusion: cost, selection by position, and rounding.
 
 use super::Slot;
-use crate::loops::is_padding;
+use crate::loops::{is_padding, times_of_power};
 use onnx_formula::{Binary, Cost, Expr, Formula, Index};
 use onnx_ir::ElemType;
+use smallvec::SmallVec;
 
 /// The cost of a function such as `Exp`.
 pub(super) const HEAVY: usize = 8;
@@ -23,7 +24,7 @@ pub(super) fn weight(expr: &Expr) -> usize {
                 }
         }
         Expr::Binary(op, a, b) => {
-            let own = if matches!(op, Binary::Pow) { HEAVY } else { 1 };
+            let own = if matches!(op, Binary::Pow) && times_of_power(b).is_none() { HEAVY } else { 1 };
             own + weight(a) + weight(b)
         }
         // Padding only moves elements.
@@ -66,6 +67,109 @@ pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
         is |= is_large && step.saturating_abs().saturating_mul(width as i64) >= LINE_BYTES;
     });
     is
+}
+
+/// Whether a formula only moves elements.
+pub(super) fn moves(formula: &Formula) -> bool {
+    fn is_moved(expr: &Expr) -> bool {
+        match expr {
+            Expr::Load(..) | Expr::Number(_) => true,
+            Expr::Select(parts) => is_moved(&parts[1]) && is_moved(&parts[2]),
+            _ => false,
+        }
+    }
+    formula.over.is_none() && formula.then.is_none() && is_moved(&formula.expr)
+}
+
+/// Whether a formula moves each element of a tensor to one place at most.
+pub(super) fn permutes(formula: &Formula, slots: &[Slot]) -> bool {
+    moves(formula)
+        && matches!(&formula.expr, Expr::Load(operand, _) if slots[*operand].count() >= formula.dims.iter().product())
+}
+
+/// Whether a formula moves rows whose positions are looked up or computed: the elements of a row are contiguous.
+pub(super) fn finds_rows(formula: &Formula) -> bool {
+    let (Expr::Load(_, position), None, None) = (&formula.expr, &formula.over, &formula.then) else {
+        return false;
+    };
+    let Some(along) = formula.dims.iter().rposition(|d| *d > 1) else { return false };
+    let is_affine = |index: &Index| matches!(index, Index::Affine(..));
+    let is_along = |index: &Index| matches!(index, Index::Affine(_, terms) if terms.contains(&(along, 1)));
+    let is_free = |index: &Index| is_affine(index) || !depends(index, along);
+    position.last().is_some_and(is_along) && !position.iter().all(is_affine) && position.iter().all(is_free)
+}
+
+/// Whether an index depends on an axis, also by what it looks up.
+fn depends(index: &Index, axis: usize) -> bool {
+    match index {
+        Index::Affine(..) => mentions(index, axis),
+        Index::Sum(parts) => parts.iter().any(|(part, _)| depends(part, axis)),
+        Index::Div(x, _) | Index::Rem(x, _) => depends(x, axis),
+        Index::Element(expr) => {
+            let mut is = false;
+            expr.walk(&mut |part| match part {
+                Expr::Load(_, position) => is |= position.iter().any(|index| depends(index, axis)),
+                Expr::Index(index) => is |= depends(index, axis),
+                _ => {}
+            });
+            is
+        }
+    }
+}
+
+/// Strips with fewer elements take longer than a copy, after which strips are whole: in the second-level cache, and in memory.
+const MIN_STRIP: [usize; 2] = [96, 8];
+const NEAR_BYTES: usize = 1 << 20;
+/// A copy takes as long as so many strips, at least.
+const STRIPS_OF_COPY: usize = 16;
+
+/// Whether strips of so many elements are too short for a result.
+pub(super) fn are_short(strip: usize, result: &Slot) -> bool {
+    let width = crate::tensor::width(result.elem).unwrap_or(1);
+    let is_near = result.count().saturating_mul(width) <= NEAR_BYTES;
+    let least = if is_near { MIN_STRIP[0] } else { MIN_STRIP[1] };
+    strip < least && result.count() / strip.max(1) > STRIPS_OF_COPY
+}
+
+/// The axes of a formula without a reduction, after those are merged along which all that it loads at linear positions is at equal
+/// distances: their number, and the size of the last one.
+pub(super) fn merged(formula: &Formula, slots: &[Slot]) -> (usize, usize) {
+    let dims = &formula.dims;
+    // The distances of each load along the axes.
+    let mut loads: SmallVec<[SmallVec<[i64; 6]>; 4]> = SmallVec::new();
+    formula.parts(&mut |part, _| {
+        let Expr::Load(operand, position) = part else { return };
+        let (mut by, mut stride) = (SmallVec::from_elem(0i64, dims.len()), 1i64);
+        for (index, d) in position.iter().zip(&slots[*operand].dims).rev() {
+            if let Index::Affine(_, terms) = index {
+                for (axis, times) in terms.iter().filter(|(axis, _)| *axis < dims.len()) {
+                    by[*axis] += times.saturating_mul(stride);
+                }
+            }
+            stride = stride.saturating_mul(i64::try_from(*d).unwrap_or(i64::MAX));
+        }
+        loads.push(by);
+    });
+    let (mut rank, mut last) = (0, 1);
+    // The inner axis, and the size of those merged into it.
+    let mut inner: Option<(usize, usize)> = None;
+    for axis in (0..dims.len()).rev().filter(|axis| dims[*axis] > 1) {
+        let merges = |(inner, size): (usize, usize)| {
+            loads.iter().all(|by| by[axis] == by[inner].saturating_mul(size as i64))
+        };
+        let size = match inner.filter(|inner| merges(*inner)) {
+            Some((inner, size)) => (inner, size.saturating_mul(dims[axis])),
+            None => {
+                rank += 1;
+                (axis, dims[axis])
+            }
+        };
+        inner = Some(size);
+        if rank == 1 {
+            last = size.1;
+        }
+    }
+    (rank, last)
 }
 
 /// Whether a formula selects between computations by position.

@@ -3,7 +3,7 @@
 pub(super) mod check;
 pub(super) mod choice;
 mod facts;
-mod lower;
+pub(super) mod lower;
 pub(super) mod memo;
 mod parallel;
 pub(super) mod pieces;
@@ -133,6 +133,24 @@ impl Nest {
     /// The number of elements of the result.
     pub fn count(&self) -> usize {
         self.dims.iter().product()
+    }
+
+    /// The average number of elements that are computed at a time, if loops go strip by strip.
+    pub fn strip(&self) -> Option<usize> {
+        match &self.form {
+            Form::Loops(_) => {
+                let is_inner = self.reduction.is_some_and(|reduction| reduction.is_inner);
+                let axes = if is_inner { &self.over } else { &self.dims };
+                Some(axes.last().copied().unwrap_or(1))
+            }
+            Form::Pieces(pieces) => Some(pieces.strip()),
+            Form::Stencil(_) | Form::Product(_) | Form::Copy(_) => None,
+        }
+    }
+
+    /// The number of its axes after merging, with those of the reduction.
+    pub fn rank(&self) -> usize {
+        self.dims.len() + self.over.len()
     }
 
     /// Whether it selects by position, piece by piece.

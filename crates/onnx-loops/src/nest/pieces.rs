@@ -74,6 +74,17 @@ impl Pieces {
         Some(Pieces { row: dims[axis] * inner, pieces })
     }
 
+    /// The average number of elements of a piece that are computed at a time.
+    pub(super) fn strip(&self) -> usize {
+        let (mut elements, mut strips) = (0usize, 0usize);
+        for Piece { of_row, nest } in &self.pieces {
+            let strip = nest.strip().map_or(of_row.len(), |strip| strip.min(of_row.len()));
+            elements = elements.saturating_add(nest.count());
+            strips = strips.saturating_add(nest.count().div_ceil(strip.max(1)));
+        }
+        elements / strips.max(1)
+    }
+
     /// Computes some elements of the result, in row-major order.
     pub(crate) fn run(
         &self,

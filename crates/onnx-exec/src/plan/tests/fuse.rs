@@ -145,6 +145,83 @@ fn refusals_have_a_reason() {
 }
 
 #[test]
+fn copies_stay_apart_where_loops_would_be_slower() {
+    check(
+        "rows that are looked up",
+        "reads float[500,96] table
+         reads int64[64] words
+         reads float[64,96] x
+         float[64,96] g[i0, i1] = table[{words[i0]}, i1]
+         float[64,96] y[i0, i1] = g[i0, i1] + x[i0, i1]
+         publishes y",
+        "float[64,96] g[i0, i1] = table[words[i0], i1]
+         float[64,96] y[i0, i1] = g[i0, i1] + x[i0, i1]
+         y apart from g: rows would be found anew for each of their elements",
+    );
+    check(
+        "elements that are looked up",
+        "reads float[64,500] table
+         reads int64[96] words
+         reads float[64,96] x
+         float[64,96] g[i0, i1] = table[i0, {words[i1]}]
+         float[64,96] y[i0, i1] = g[i0, i1] + x[i0, i1]
+         publishes y",
+        "float[64,96] y[i0, i1] = table[i0, words[i1]] + x[i0, i1]",
+    );
+    check(
+        "a copy of rows to another place",
+        "reads float[500,96] table
+         reads int64[64] words
+         float[64,96] g[i0, i1] = table[{words[i0]}, i1]
+         float[96,64] y[i0, i1] = g[i1, i0]
+         publishes y",
+        "float[96,64] y[i0, i1] = table[words[i1], i0]",
+    );
+    check(
+        "short strips",
+        "reads float[32,32,32] x
+         reads float[32,64,64] z
+         float[32,64,64] g[i0, i1, i2] = x[i0, i1 / 2, i2 / 2]
+         float[32,64,64] y[i0, i1, i2] = g[i0, i1, i2] + z[i0, i1, i2]
+         publishes y",
+        "float[32,64,64] g[i0, i1, i2] = x[i0, i1 / 2, i2 / 2]
+         float[32,64,64] y[i0, i1, i2] = g[i0, i1, i2] + z[i0, i1, i2]
+         y apart from g: strips would be too short",
+    );
+    check(
+        "a computation that is read in short strips",
+        "reads float[128,8,64] x
+         float[128,8,64] e[i0, i1, i2] = exp(x[i0, i1, i2])
+         float[8,128,64] y[i0, i1, i2] = e[i1, i0, i2]
+         publishes y",
+        "float[128,8,64] e[i0, i1, i2] = exp(x[i0, i1, i2])
+         float[8,128,64] y[i0, i1, i2] = e[i1, i0, i2]
+         y apart from e: strips would be too short",
+    );
+    check(
+        "short strips of a large tensor, which would come from memory twice",
+        "reads float[4096,8,64] x
+         float[8,4096,64] t[i0, i1, i2] = x[i1, i0, i2]
+         float[8,4096,64] y[i0, i1, i2] = exp(t[i0, i1, i2])
+         publishes y",
+        "float[8,4096,64] y[i0, i1, i2] = exp(x[i1, i0, i2])",
+    );
+    check(
+        "several readers of a permuted tensor",
+        "reads float[128,8,64] x
+         float[8,128,64] t[i0, i1, i2] = x[i1, i0, i2]
+         float[8,128] m[i0, i1] = max over i2 < 64 of t[i0, i1, i2]
+         float[8,128,64] y[i0, i1, i2] = exp(t[i0, i1, i2] - m[i0, i1])
+         publishes y",
+        "float[8,128,64] t[i0, i1, i2] = x[i1, i0, i2]
+         float[8,128] m[i0, i1] = max over i2 < 64 of t[i0, i1, i2]
+         float[8,128,64] y[i0, i1, i2] = exp(t[i0, i1, i2] - m[i0, i1])
+         m apart from t: others read it too
+         y apart from t: others read it too",
+    );
+}
+
+#[test]
 fn products_of_dequantized_bytes_are_computed_in_integers() {
     check(
         "both factors have a scale",
