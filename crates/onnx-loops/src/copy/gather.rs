@@ -60,6 +60,7 @@ impl Gathered {
             counts: body.counts,
             result: Some(*places),
             total: None,
+            chain: None,
         };
         is_row.then_some(Gathered { program, places: *places })
     }

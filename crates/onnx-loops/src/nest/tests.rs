@@ -114,3 +114,59 @@ fn small_powers_are_products() {
         }
     }
 }
+
+#[test]
+fn chains_of_rows_are_their_operations_one_by_one() {
+    for [planes, rows, lanes] in [[1, 1, 40], [1, 7, 31], [1, 50, 32], [3, 5, 33], [2, 9, 700], [1, 3, 2500]]
+    {
+        let count = planes * rows * lanes;
+        let of = |dims: &[usize], by: usize| {
+            let n: usize = dims.iter().product();
+            let numbers: Vec<f32> = (0..n).map(|i| ((i * by + 3) % 101) as f32 / 7.0 + 0.1).collect();
+            (Tensor::of(dims, &numbers).expect("small"), numbers)
+        };
+        let (a, x) = of(&[planes, rows, lanes], 37);
+        let (b, mean) = of(&[planes, rows], 11);
+        let (c, by) = of(&[planes, rows], 5);
+        let (d, scale) = of(&[lanes], 13);
+        let (e, bias) = of(&[rows, lanes], 17);
+        let tensors = [a, b, c, d, e];
+        let size = format!("{planes},{rows},{lanes}");
+        let line = |at: usize| (at / lanes, at % lanes, at % (rows * lanes));
+        let check = |text: String, wanted: &dyn Fn(usize) -> f32| {
+            let formula = formula(&text);
+            let nest = nest(&formula, &tensors);
+            for threads in [1, 2] {
+                let found = result(&nest, &formula, &tensors, threads);
+                for (at, found) in found.iter().enumerate() {
+                    assert_eq!(*found, wanted(at), "{text}, element {at}, {threads} threads");
+                }
+            }
+        };
+        let normalized = "((((a[i0, i1, i2] - b[i0, i1]) * c[i0, i1]) * d[i2]) + e[i1, i2]) - 0.5".to_owned();
+        check(format!("float[{size}] y[i0, i1, i2] = {normalized}"), &|at| {
+            let (row, lane, of_plane) = line(at);
+            ((x[at] - mean[row]) * by[row] * scale[lane] + bias[of_plane]) - 0.5
+        });
+        let divided = "(d[i2] * a[i0, i1, i2]) / c[i0, i1]";
+        check(format!("float[{size}] y[i0, i1, i2] = {divided}"), &|at| {
+            let (row, lane, _) = line(at);
+            scale[lane] * x[at] / by[row]
+        });
+        // No chain, as the element is the second operand of a difference.
+        check(format!("float[{size}] y[i0, i1, i2] = (b[i0, i1] - a[i0, i1, i2]) * c[i0, i1]"), &|at| {
+            let (row, ..) = line(at);
+            (mean[row] - x[at]) * by[row]
+        });
+        let square = "(a[i0, i1, i2] - b[i0, i1]) * (a[i0, i1, i2] - b[i0, i1])";
+        let sums = formula(&format!("float[{planes},{rows}] y[i0, i1] = sum over i2 < {lanes} of {square}"));
+        let found = result(&nest(&sums, &tensors), &sums, &tensors, 1);
+        assert_eq!(found.len() * lanes, count);
+        for (row, found) in found.iter().enumerate() {
+            let squares =
+                x[row * lanes..][..lanes].iter().map(|x| f64::from((x - mean[row]) * (x - mean[row])));
+            let exact: f64 = squares.sum();
+            assert!((f64::from(*found) - exact).abs() <= exact * 1e-6, "row {row} of {size}: {found}");
+        }
+    }
+}

@@ -37,8 +37,18 @@ pub(crate) fn run_into(
     operands: &Operands<'_>,
     strip: Strip,
     at: &[usize],
-    wanted: Option<Out<'_>>,
+    mut wanted: Option<Out<'_>>,
 ) -> Result<bool, Failure> {
+    if let Some(chain) = &program.chain {
+        let to = match &mut wanted {
+            Some(Out::Single(wanted)) => Some(&mut **wanted),
+            _ => None,
+        };
+        let is_wanted = to.is_some();
+        if chain.run(program, regs, operands, (strip, at), to).is_some() {
+            return Ok(is_wanted);
+        }
+    }
     let (instrs, last) = match (&program.instrs[..], wanted) {
         ([before @ .., last], Some(wanted)) => (before, Some((last, wanted))),
         (all, _) => (all, None),

@@ -1,6 +1,7 @@
 //! Programs: the straight-line code for a strip.
 
 pub(super) mod axes;
+mod chain;
 pub(super) mod interpret;
 mod operands;
 mod pipelines;
@@ -230,6 +231,8 @@ pub(super) struct Program {
     pub(super) result: Option<Reg>,
     /// The register in which the accumulator is expected.
     pub(super) total: Option<Reg>,
+    /// The same as a chain of operations on rows, which are faster if rows are short.
+    pub(super) chain: Option<Box<chain::Chain>>,
 }
 
 impl Program {

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::chain::Chain;
 use super::{Instr, Program};
 use crate::lanes::tile::TILE;
 use crate::lanes::{Class, Reg, vector_function};
@@ -150,6 +151,8 @@ impl Program {
         let has_pipeline = program.instrs.iter().any(|instr| matches!(instr, Instr::Pipeline(_)));
         has_pipeline.then(|| {
             program.compact();
+            let is_float = elem == ElemType::FLOAT;
+            program.chain = Chain::of(self, &program).filter(|_| is_float).map(Box::new);
             program
         })
     }
