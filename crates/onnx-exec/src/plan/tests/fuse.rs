@@ -169,13 +169,13 @@ fn copies_stay_apart_where_loops_would_be_slower() {
         "float[64,96] y[i0, i1] = table[i0, words[i1]] + x[i0, i1]",
     );
     check(
-        "a copy of rows to another place",
+        "rows that are looked up and moved on",
         "reads float[500,96] table
          reads int64[64] words
          float[64,96] g[i0, i1] = table[{words[i0]}, i1]
-         float[96,64] y[i0, i1] = g[i1, i0]
+         float[4,16,96] y[i0, i1, i2] = g[16*i0 + i1, i2]
          publishes y",
-        "float[96,64] y[i0, i1] = table[words[i1], i0]",
+        "float[4,16,96] y[i0, i1, i2] = table[words[16*i0 + i1], i2]",
     );
     check(
         "short strips",
