@@ -471,6 +471,11 @@ impl<'e> Builder<'_, '_, 'e> {
         if let Some(reg) = self.bounded(parts) {
             return Some(reg);
         }
+        if let Some((x, by)) = leaky(parts).filter(|_| class == Class::Single) {
+            let (a, by) = (self.expr(x, class, mask)?, self.expr(by, class, mask)?);
+            let b = self.emit(class, |to| Instr::Binary { to, op: Binary::Mul, a, b: by });
+            return Some(self.emit(class, |to| Instr::Binary { to, op: Binary::Max, a, b }));
+        }
         let [condition, yes, no] = parts;
         if mask.is_none()
             && let Some(reg) = self.select_inside(parts, class)
@@ -586,6 +591,19 @@ pub fn times_of_power(power: &Expr) -> Option<u32> {
         Expr::Number(Number::Float(3.0)) => Some(3),
         _ => None,
     }
+}
+
+/// The operand and the factor of `x if x >= 0 else x * by`, which is `max(x, x * by)` for factors between 0 and 1: infinities, zeros
+/// with a sign and NaN too.
+fn leaky([condition, yes, no]: &[Expr; 3]) -> Option<(&Expr, &Expr)> {
+    let (Expr::Binary(Binary::GreaterOrEqual, x, zero), Expr::Binary(Binary::Mul, of, by)) = (condition, no)
+    else {
+        return None;
+    };
+    let Expr::Number(Number::Float(factor)) = **by else { return None };
+    let is_zero = **zero == Expr::Number(Number::Float(0.0));
+    let is_between = factor > 0.0 && factor <= 1.0;
+    (is_zero && is_between && **x == *yes && **of == *yes).then_some((yes, &**by))
 }
 
 /// Whether an operation depends on the signedness of 64-bit integers.

@@ -116,6 +116,23 @@ fn small_powers_are_products() {
 }
 
 #[test]
+fn a_leaky_rectifier_is_a_maximum() {
+    let numbers = [0.0f32, -0.0, 1.0, -1.5, 3e-45, -3e-45, 1e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let tensors = [Tensor::of(&[numbers.len()], &numbers).expect("small")];
+    for by in [0.2f32, 1e-3, 1.0] {
+        let (size, sign) = (numbers.len(), "a[i0] >= 0.0");
+        let formula = formula(&format!("float[{size}] y[i0] = a[i0] if ({sign}) else (a[i0] * {by:?}f)"));
+        let nest = nest(&formula, &tensors);
+        assert!(format!("{:?}", nest.body).contains("Max"), "{formula:?}");
+        for (x, found) in numbers.iter().zip(result(&nest, &formula, &tensors, 1)) {
+            let wanted = if *x >= 0.0 { *x } else { x * by };
+            let is_equal = found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan();
+            assert!(is_equal, "{x:e} by {by}: {found:e}, not {wanted:e}");
+        }
+    }
+}
+
+#[test]
 fn chains_of_rows_are_their_operations_one_by_one() {
     for [planes, rows, lanes] in [[1, 1, 40], [1, 7, 31], [1, 50, 32], [3, 5, 33], [2, 9, 700], [1, 3, 2500]]
     {
