@@ -1,6 +1,6 @@
 """Writes the models that `cargo xtask bench models` runs, and their inputs.
 
-    python models.py CORPUS FOLDER SET [NAME ...]     only those whose name has one of these; SET is small or all
+    python models.py CORPUS FOLDER SET [NAME ...]     only those whose name has one of these; SET is small, patterns or all
 
 The first are made by the package `generated`, FOLDER/generated/<name>.onnx, and made again when the package has changed.
 Then come the light models among ONNX's own tests, which have the structure of well-known networks and one number for all
@@ -26,13 +26,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "xtask" / "corpus"))
 
 import export_torch  # noqa: E402
-from generated import images, kernels, sequences, small, variants  # noqa: E402
+from generated import images, kernels, patterns, sequences, small, variants  # noqa: E402
 
 WEIGHTED = ("Conv", "Gemm", "MatMul")
 
 # How far results may be apart, as a part of the largest magnitude. Every runtime adds in an order of its own, and where numbers are
 # rounded to few bits, one that is nearly halfway goes up here and down there.
-TOLERANCES = {"float": 1e-2, "float16": 3e-2, "quantized": 1e-1, "small": 1e-2, "kernels": 1e-2}
+TOLERANCES = {"float": 1e-2, "float16": 3e-2, "quantized": 1e-1, "small": 1e-2, "patterns": 1e-2, "kernels": 1e-2}
 
 NETWORKS = {build.__name__.replace("_", "-"): (images, build) for build in images.NETWORKS}
 NETWORKS |= {build.__name__.replace("_", "-"): (sequences, build) for build in sequences.NETWORKS}
@@ -213,6 +213,9 @@ def subjects(corpus, folder):
     for build in small.MODELS:
         name, make = build.__name__.replace("_", "-"), lambda build=build: small.made(build)
         yield name, "small", first_line(build.__doc__), lambda name=name, make=make: generated(folder, name, make)
+    for name, (what, *_) in patterns.PATTERNS.items():
+        make = lambda name=name: patterns.made(name)
+        yield name, "patterns", what, lambda name=name, make=make: generated(folder, name, make)
     for name, (what, _) in kernels.KERNELS.items():
         make = lambda name=name: kernels.made(name)
         yield name, "kernels", what, lambda name=name, make=make: generated(folder, name, make)
@@ -229,6 +232,8 @@ def main():
     corpus, folder, which, wanted = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
     for name, group, what, make in subjects(corpus, folder):
         if wanted and not any(part in name for part in wanted):
+            continue
+        if not wanted and which == "patterns" and group != "patterns":
             continue
         if not wanted and which == "small" and name not in SMALL and group != "kernels":
             continue

@@ -80,8 +80,8 @@ struct ModelArgs {
     /// How many threads, one after the other
     #[arg(long, default_value = "1,2")]
     threads: String,
-    /// A few models of each kind, all, or none but those that are drawn
-    #[arg(long, default_value = "small", value_parser = ["small", "all", "none"])]
+    /// A few models of each kind, patterns of a few operators, all, or none but those that are drawn
+    #[arg(long, default_value = "small", value_parser = ["small", "patterns", "all", "none"])]
     set: String,
     /// Number of networks that a seed draws, as for the census of `roofline`
     #[arg(long, value_name = "COUNT", default_value_t = 0)]

@@ -47,8 +47,8 @@ pub(crate) struct ModelArgs {
     /// How many threads, one after the other
     #[arg(long, value_delimiter = ',', default_value = "1,2")]
     pub(crate) threads: Vec<usize>,
-    /// A few models of each kind, all, or none but those that are drawn
-    #[arg(long, value_name = "SET", default_value = "small", value_parser = ["small", "all", "none"])]
+    /// A few models of each kind, patterns of a few operators, all, or none but those that are drawn
+    #[arg(long, value_name = "SET", default_value = "small", value_parser = ["small", "patterns", "all", "none"])]
     pub(crate) set: String,
     /// Number of networks that a seed draws, as for the census of `roofline`
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
@@ -90,12 +90,13 @@ pub(crate) const PEERS: [(&str, Program); 4] = [
 ];
 
 /// Groups of models, in the order of tables, with what they are called there.
-pub(crate) const GROUPS: [(&str, &str); 6] = [
+pub(crate) const GROUPS: [(&str, &str); 7] = [
     ("drawn", "Networks drawn by a seed"),
     ("float", "Networks of floats"),
     ("float16", "Networks of float16"),
     ("quantized", "Quantized networks"),
     ("small", "Classical and small models"),
+    ("patterns", "Patterns of a few operators"),
     ("kernels", "Single operators"),
 ];
 
