@@ -121,7 +121,7 @@ fn a_leaky_rectifier_is_a_maximum() {
     let tensors = [Tensor::of(&[numbers.len()], &numbers).expect("small")];
     for by in [0.2f32, 1e-3, 1.0] {
         let (size, sign) = (numbers.len(), "a[i0] >= 0.0");
-        let formula = formula(&format!("float[{size}] y[i0] = a[i0] if ({sign}) else (a[i0] * {by:?}f)"));
+        let formula = formula(&format!("float[{size}] y[i0] = (a[i0] if ({sign}) else (a[i0] * {by:?}f))"));
         let nest = nest(&formula, &tensors);
         assert!(format!("{:?}", nest.body).contains("Max"), "{formula:?}");
         for (x, found) in numbers.iter().zip(result(&nest, &formula, &tensors, 1)) {
