@@ -455,11 +455,24 @@ impl<'e> Builder<'_, '_, 'e> {
             self.bounds(a, bounds)?;
             return self.bounds(b, bounds);
         }
-        let (Expr::Index(Index::Affine(offset, terms)), Expr::Number(Number::Int(n))) = (&**a, &**b) else {
-            return None;
+        let (function, n) = match (&**a, &**b) {
+            (Expr::Index(Index::Affine(offset, terms)), Expr::Number(Number::Int(n))) => {
+                (self.axes.affine(*offset, terms)?, *n)
+            }
+            // Of two indices, their difference.
+            (Expr::Index(Index::Affine(offset, terms)), Expr::Index(Index::Affine(less, by))) => {
+                let mut terms = terms.clone();
+                for (axis, by) in by {
+                    match terms.iter_mut().find(|(known, _)| known == axis) {
+                        Some((_, times)) => *times = times.checked_sub(*by)?,
+                        None => terms.push((*axis, by.checked_neg()?)),
+                    }
+                }
+                (self.axes.affine(offset.checked_sub(*less)?, &terms)?, 0)
+            }
+            (_, _) => return None,
         };
-        let function = self.axes.affine(*offset, terms)?;
-        let (from, to) = Bound::asked(*op, *n)?;
+        let (from, to) = Bound::asked(*op, n)?;
         match bounds.iter_mut().find(|bound| bound.function == function) {
             Some(bound) => (bound.from, bound.to) = (bound.from.max(from), bound.to.min(to)),
             None => bounds.push(Bound { function, from, to }),

@@ -187,3 +187,34 @@ fn chains_of_rows_are_their_operations_one_by_one() {
         }
     }
 }
+
+#[test]
+fn triangles_are_rows_with_bounds() {
+    type Wanted = fn(usize, usize) -> bool;
+    let conditions: [(&str, Wanted); 4] = [
+        ("i2 >= i1", |row, column| column >= row),
+        ("i2 < i1", |row, column| column < row),
+        ("i1 + 2 > i2", |row, column| row + 2 > column),
+        ("2*i1 <= i2 + 3", |row, column| 2 * row <= column + 3),
+    ];
+    for [rows, columns] in [[1, 1], [5, 9], [40, 33], [64, 7]] {
+        let numbers: Vec<f32> = (0..2 * rows * columns).map(|i| i as f32 + 1.0).collect();
+        let tensors = [Tensor::of(&[2, rows, columns], &numbers).expect("small")];
+        for (condition, is_kept) in conditions {
+            for (name, expr, of) in [
+                ("moved", "a[i0, i1, i2]", (|x| x) as fn(f32) -> f32),
+                ("computed", "(a[i0, i1, i2] * 3.0)", |x| x * 3.0),
+            ] {
+                let formula = formula(&format!(
+                    "float[2,{rows},{columns}] y[i0, i1, i2] = ({expr} if ({condition}) else -1.0)"
+                ));
+                let nest = nest(&formula, &tensors);
+                for (at, found) in result(&nest, &formula, &tensors, 1).iter().enumerate() {
+                    let (row, column) = (at / columns % rows, at % columns);
+                    let wanted = if is_kept(row, column) { of(numbers[at]) } else { -1.0 };
+                    assert_eq!(*found, wanted, "{name} where {condition}: {row}, {column}");
+                }
+            }
+        }
+    }
+}
