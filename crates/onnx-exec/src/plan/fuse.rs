@@ -420,7 +420,7 @@ impl<'s> Fuse<'s> {
         let is_product = loops.is_some_and(|loops| loops.is_product);
         let is_free = !is_product && is_dequantized(from, self.slots);
         let weight = if is_free { 0 } else { weight(&from.expr) };
-        // What is moved from positions that are computed costs as much as arithmetic.
+        // Computing positions costs as much as arithmetic.
         let is_rough = own.is_some_and(|loops| loops.rough > 0);
         if (weight > 0 || is_rough) && self.readers[producer.slot] > 1 {
             return Err(Some("others read it too"));

@@ -194,8 +194,8 @@ fn triangles_are_rows_with_bounds() {
     let conditions: [(&str, Wanted); 4] = [
         ("i2 >= i1", |row, column| column >= row),
         ("i2 < i1", |row, column| column < row),
-        ("i1 + 2 > i2", |row, column| row + 2 > column),
-        ("2*i1 <= i2 + 3", |row, column| 2 * row <= column + 3),
+        ("index(i1 + 2) > i2", |row, column| row + 2 > column),
+        ("index(2*i1) <= index(i2 + 3)", |row, column| 2 * row <= column + 3),
     ];
     for [rows, columns] in [[1, 1], [5, 9], [40, 33], [64, 7]] {
         let numbers: Vec<f32> = (0..2 * rows * columns).map(|i| i as f32 + 1.0).collect();

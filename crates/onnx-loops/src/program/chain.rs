@@ -112,7 +112,7 @@ impl Chain {
                         }
                         (_, _) => return None,
                     };
-                    // What was computed before is in one register, which is not read any more.
+                    // The register of the chain so far is not read any more.
                     now.iter_mut().filter(|it| matches!(it, Some(Content::Chain))).for_each(|it| *it = None);
                     chain.as_mut()?.links.push(link);
                     (to, Content::Chain)

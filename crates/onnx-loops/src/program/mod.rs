@@ -231,7 +231,7 @@ pub(super) struct Program {
     pub(super) result: Option<Reg>,
     /// The register in which the accumulator is expected.
     pub(super) total: Option<Reg>,
-    /// The same as a chain of operations on rows, which are faster if rows are short.
+    /// A chain of operations on rows that computes what the steps do, and is faster for short rows.
     pub(super) chain: Option<Box<chain::Chain>>,
 }
 
