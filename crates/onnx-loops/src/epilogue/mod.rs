@@ -23,11 +23,12 @@ use super::lanes::{Class, Linear, Registers, math};
 use super::program::Program;
 use super::program::interpret::{numbers, run};
 use crate::failure::{Failure, fail};
-use crate::tensor::strides;
+use crate::tensor::{advance, strides};
 use crate::zip::zip;
 use bytes::Bytes;
 pub(super) use line::Line;
 use onnx_ir::ElemType;
+use smallvec::SmallVec;
 pub(super) use split::{First, split};
 use std::sync::{Arc, OnceLock};
 
@@ -189,6 +190,34 @@ impl Epilogue {
             Some(from) => Ok(Some(from)),
             None => fail!("an index is out of bounds"),
         }
+    }
+
+    /// Puts together the numbers that are added to a part of the columns of each row, as operand `number`: they are as far apart as results,
+    /// whose rows become shorter. `dims` are those of the part; the last axis is the columns.
+    pub(super) fn put_together(
+        &mut self,
+        operands: &Operands<'_>,
+        dims: &[usize],
+        number: usize,
+    ) -> Result<Option<Vec<f32>>, Failure> {
+        let (Some((_, place)), Some((columns, before))) = (&self.other, dims.split_last()) else {
+            return Ok(None);
+        };
+        let mut at = vec![0; place.by.len()];
+        let mut numbers = Vec::with_capacity(dims.iter().product());
+        loop {
+            match self.other(operands, &at)?.and_then(|row| row.get(..*columns)) {
+                Some(row) => numbers.extend_from_slice(row),
+                None => fail!("an index is out of bounds"),
+            }
+            if !advance(&mut at[..before.len()], before) {
+                break;
+            }
+        }
+        let mut by: SmallVec<[i64; 6]> = strides(dims).into_iter().map(|by| by as i64).collect();
+        by.resize(at.len(), 0);
+        self.other = Some((number, Linear { base: 0, by }));
+        Ok(Some(numbers))
     }
 
     /// The linear function of rows and columns from a position on, if there is nothing else.

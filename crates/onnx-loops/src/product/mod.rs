@@ -46,7 +46,7 @@ mod zeros;
 
 use super::epilogue::{Epilogue, First, Shape, split};
 use super::lanes::LANES;
-use super::lanes::view::Operands;
+use super::lanes::view::{Operands, View};
 use super::program::{Instr, Program};
 use crate::failure::{Failure, fail};
 use crate::scratch::scratch;
@@ -438,7 +438,22 @@ impl Contraction {
         let start = Start { axis: self.dims.len() - 1, position: columns.start };
         let each = lines.first().map_or(0, |line| line.len());
         let mut room = scratch::<u8>(lines.len() * each)?;
-        self.cut(start, columns.len()).run_part(operands, start, &mut room)?;
+        let mut part = self.cut(start, columns.len());
+        let mut others: [Option<Vec<f32>>; 2] = [None, None];
+        let first = part.first.as_mut().map(|first| &mut first.epilogue);
+        for (number, epilogue) in part.epilogue.iter_mut().chain(first).enumerate() {
+            others[number] = epilogue.put_together(operands, &part.dims, operands.len() + number)?;
+        }
+        let others = others.each_ref().map(|other| {
+            let bytes = bytemuck::cast_slice(other.as_ref()?);
+            Some(View { elem: ElemType::FLOAT, bytes, first: 0 })
+        });
+        if others.iter().any(Option::is_some) {
+            let operands = [operands, &others[..]].concat();
+            part.run_part(&operands, start, &mut room)?;
+        } else {
+            part.run_part(operands, start, &mut room)?;
+        }
         lines.into_iter().zip(room.chunks_exact(each)).for_each(|(line, from)| line.copy_from_slice(from));
         Ok(())
     }

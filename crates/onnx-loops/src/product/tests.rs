@@ -166,23 +166,31 @@ fn few_rows_are_the_same_on_any_number_of_threads() {
         };
         let of_columns = floats(&[columns], 1);
         let z = of_columns.slice::<f32>().expect("floats");
-        for (case, is_constant) in [0, 1, 2].into_iter().flat_map(|case| [(case, true), (case, false)]) {
+        // As large as the result.
+        let others = floats(&[rows, columns], 2);
+        let residual = others.slice::<f32>().expect("floats");
+        for (case, is_constant) in (0..5).flat_map(|case| [(case, true), (case, false)]) {
             let text = match case {
                 0 => format!("{begin} = {total}"),
                 // In the micro-kernel, and by a program.
                 1 => format!("{begin} = max(total + c[i1], 0.0) where total = {total}"),
-                _ => format!("{begin} = abs(total + c[i1]) where total = {total}"),
+                2 => format!("{begin} = abs(total + c[i1]) where total = {total}"),
+                3 => format!("{begin} = total + d[i0, i1] where total = {total}"),
+                _ => format!("{begin} = max((total + c[i1]) + d[i0, i1], 0.0) where total = {total}"),
             };
-            let of = |sum: f32, z: f32| match case {
+            let of = |sum: f32, z: f32, residual: f32| match case {
                 0 => sum,
                 1 => (sum + z).max(0.0),
-                _ => (sum + z).abs(),
+                2 => (sum + z).abs(),
+                3 => sum + residual,
+                _ => (sum + z + residual).max(0.0),
             };
             let formula = formula(&text);
-            let dims = [&[rows, steps][..], &[steps, columns], &[columns]];
-            let factors = [(F, dims[0], false), (F, dims[1], is_constant), (F, dims[2], true)];
-            let tensors = [a.clone(), b.clone(), of_columns.clone()];
-            let count = if case == 0 { 2 } else { 3 };
+            let dims = [&[rows, steps][..], &[steps, columns], &[columns], &[rows, columns]];
+            let factors =
+                [(F, dims[0], false), (F, dims[1], is_constant), (F, dims[2], true), (F, dims[3], false)];
+            let tensors = [a.clone(), b.clone(), of_columns.clone(), others.clone()];
+            let count = [2, 3, 3, 4, 4][case];
             if rows < 4 && !is_constant {
                 continue;
             }
@@ -195,7 +203,7 @@ fn few_rows_are_the_same_on_any_number_of_threads() {
             {
                 assert_eq!(
                     numbers[row * columns + column],
-                    of(sum(row, column), z[column]),
+                    of(sum(row, column), z[column], residual[row * columns + column]),
                     "{text} {row} {column}"
                 );
             }
