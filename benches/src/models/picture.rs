@@ -3,6 +3,9 @@
 use super::chart::{Bar, Panel, svg};
 use super::{GROUPS, PEERS};
 
+/// Groups of many models, of which only means are drawn.
+const MEANS_ALONE: [&str; 2] = ["drawn", "patterns"];
+
 /// Speeds of groups against each peer, and of models against the first, on the least number of threads; faster groups and models come
 /// first.
 pub(super) fn picture(page: &str) -> String {
@@ -10,7 +13,7 @@ pub(super) fn picture(page: &str) -> String {
     let rows: Vec<&Vec<&str>> = means.iter().flatten().skip(1).collect();
     let threads = rows.iter().filter_map(|row| row.get(1)?.parse::<usize>().ok()).min().unwrap_or(1);
     let mut groups = Vec::new();
-    for (_, title) in GROUPS {
+    for (name, title) in GROUPS {
         let Some(row) = rows.iter().find(|row| row[0] == title && row[1] == threads.to_string()) else {
             continue;
         };
@@ -21,17 +24,19 @@ pub(super) fn picture(page: &str) -> String {
                 bars.push(Bar { label: format!("than {name} {models}"), colour: peer, speed });
             }
         }
-        groups.push((title, bars));
+        groups.push((name, title, bars));
     }
     let first = |bars: &[Bar]| bars.first().map_or(0.0, |bar| bar.speed);
-    groups.sort_by(|(_, a), (_, b)| first(b).total_cmp(&first(a)));
+    groups.sort_by(|(_, _, a), (_, _, b)| first(b).total_cmp(&first(a)));
     let mut panels = Vec::new();
     let mut models = Vec::new();
-    for (title, bars) in groups {
-        models.push(Panel {
-            heading: format!("{title}, than {}", PEERS[0].0),
-            bars: models_of(page, title, threads),
-        });
+    for (name, title, bars) in groups {
+        if !MEANS_ALONE.contains(&name) {
+            models.push(Panel {
+                heading: format!("{title}, than {}", PEERS[0].0),
+                bars: models_of(page, title, threads),
+            });
+        }
         panels.push(Panel { heading: format!("{title}, mean"), bars });
     }
     panels.extend(models);
