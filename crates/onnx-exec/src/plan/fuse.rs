@@ -119,6 +119,10 @@ impl Loops {
         }
     }
 
+    fn is_copy(self) -> bool {
+        self.strip.is_none() && !self.is_product && !self.is_stencil
+    }
+
     fn is_plain(self) -> bool {
         !self.is_product && !self.is_of_bytes && !self.is_piecewise && self.rough == 0
     }
@@ -343,16 +347,15 @@ impl<'s> Fuse<'s> {
         let loops = if from.is_some() && to.is_some() && self.is_plain(&formula) {
             self.plain(&formula)
         } else {
-            self.judge(&formula).ok_or(Some("there are no loops for it"))?
+            self.judge(&formula).ok_or(Some("no loops compute it"))?
         };
-        let is_copy = loops.strip.is_none() && !loops.is_product && !loops.is_stencil;
-        if finds_rows(&producer.formula) && !is_copy {
+        if finds_rows(&producer.formula) && !loops.is_copy() {
             return Err(Some("rows would be found anew for each of their elements"));
         }
         // Several readers of a permuted tensor would each walk through memory with more loops.
         if self.readers[producer.slot] > 1
             && !loops.is_product
-            && !is_copy
+            && !loops.is_copy()
             && permutes(&producer.formula, self.slots)
             && to.is_some_and(|to| to.rank < loops.rank)
         {

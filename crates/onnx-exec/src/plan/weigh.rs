@@ -54,19 +54,26 @@ pub(super) fn reads_across(formula: &Formula, slots: &[Slot]) -> bool {
         let Expr::Load(operand, position) = part else { return };
         let slot = &slots[*operand];
         let Some(width) = crate::tensor::width(slot.elem) else { return };
-        let (mut step, mut stride) = (0i64, 1i64);
-        for (index, d) in position.iter().zip(&slot.dims).rev() {
-            if let Index::Affine(_, terms) = index {
-                let by =
-                    terms.iter().filter(|(axis, _)| *axis == along).map(|(_, by)| by.saturating_mul(stride));
-                step = by.fold(step, i64::saturating_add);
-            }
-            stride = stride.saturating_mul(i64::try_from(*d).unwrap_or(i64::MAX));
-        }
+        let step = distances(position, slot, formula.dims.len())[along];
         let is_large = slot.count().saturating_mul(width) >= MIN_TENSOR_BYTES;
         is |= is_large && step.saturating_abs().saturating_mul(width as i64) >= LINE_BYTES;
     });
     is
+}
+
+/// The distances of elements of a tensor along each axis of a result, as far as positions are linear.
+fn distances(position: &[Index], slot: &Slot, rank: usize) -> SmallVec<[i64; 6]> {
+    let mut by: SmallVec<[i64; 6]> = SmallVec::from_elem(0, rank);
+    let mut stride = 1i64;
+    for (index, d) in position.iter().zip(&slot.dims).rev() {
+        if let Index::Affine(_, terms) = index {
+            for (axis, times) in terms.iter().filter(|(axis, _)| *axis < rank) {
+                by[*axis] = by[*axis].saturating_add(times.saturating_mul(stride));
+            }
+        }
+        stride = stride.saturating_mul(i64::try_from(*d).unwrap_or(i64::MAX));
+    }
+    by
 }
 
 /// Whether a formula only moves elements.
@@ -138,17 +145,9 @@ pub(super) fn merged(formula: &Formula, slots: &[Slot]) -> (usize, usize) {
     // The distances of each load along the axes.
     let mut loads: SmallVec<[SmallVec<[i64; 6]>; 4]> = SmallVec::new();
     formula.parts(&mut |part, _| {
-        let Expr::Load(operand, position) = part else { return };
-        let (mut by, mut stride) = (SmallVec::from_elem(0i64, dims.len()), 1i64);
-        for (index, d) in position.iter().zip(&slots[*operand].dims).rev() {
-            if let Index::Affine(_, terms) = index {
-                for (axis, times) in terms.iter().filter(|(axis, _)| *axis < dims.len()) {
-                    by[*axis] += times.saturating_mul(stride);
-                }
-            }
-            stride = stride.saturating_mul(i64::try_from(*d).unwrap_or(i64::MAX));
+        if let Expr::Load(operand, position) = part {
+            loads.push(distances(position, &slots[*operand], dims.len()));
         }
-        loads.push(by);
     });
     let (mut rank, mut last) = (0, 1);
     // The inner axis, and the size of those merged into it.

@@ -257,11 +257,12 @@ impl CopyPlan {
 
     /// The offsets of all elements of an axis and those after it.
     fn offsets(&self, axis: usize) -> Vec<i64> {
-        let (dims, by) = (&self.dims[axis..], &self.place.by[axis..]);
+        let dims = &self.dims[axis..];
+        let place = Linear { base: 0, by: self.place.by[axis..].into() };
         let mut at: SmallVec<[usize; 8]> = SmallVec::from_elem(0, dims.len());
         let mut offsets = Vec::with_capacity(dims.iter().product());
         loop {
-            offsets.push(at.iter().zip(by).map(|(at, by)| *at as i64 * by).sum());
+            offsets.push(place.at(&at));
             if !advance(&mut at, dims) {
                 return offsets;
             }

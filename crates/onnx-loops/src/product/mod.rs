@@ -222,8 +222,12 @@ impl Contraction {
             [Some(&mut side.program), zero].into_iter().flatten().for_each(|program| program.renumber(to));
         }
         [&mut self.then, &mut self.piped].into_iter().flatten().for_each(|program| program.renumber(to));
-        let first = self.first.as_mut().map(|first| &mut first.epilogue);
-        [self.epilogue.as_mut(), first].into_iter().flatten().for_each(|epilogue| epilogue.renumber(to));
+        self.epilogues_mut().for_each(|epilogue| epilogue.renumber(to));
+    }
+
+    /// The epilogue in one pass, and the part of one that is.
+    fn epilogues_mut(&mut self) -> impl Iterator<Item = &mut Epilogue> {
+        self.epilogue.iter_mut().chain(self.first.as_mut().map(|first| &mut first.epilogue))
     }
 
     /// A sum of products of two factors.
@@ -440,9 +444,9 @@ impl Contraction {
         let mut room = scratch::<u8>(lines.len() * each)?;
         let mut part = self.cut(start, columns.len());
         let mut others: [Option<Vec<f32>>; 2] = [None, None];
-        let first = part.first.as_mut().map(|first| &mut first.epilogue);
-        for (number, epilogue) in part.epilogue.iter_mut().chain(first).enumerate() {
-            others[number] = epilogue.put_together(operands, &part.dims, operands.len() + number)?;
+        let dims = part.dims.clone();
+        for (number, epilogue) in part.epilogues_mut().enumerate() {
+            others[number] = epilogue.put_together(operands, &dims, operands.len() + number)?;
         }
         let others = others.each_ref().map(|other| {
             let bytes = bytemuck::cast_slice(other.as_ref()?);
@@ -471,10 +475,7 @@ impl Contraction {
         for then in [&mut part.then, &mut part.piped].into_iter().flatten() {
             then.shift(axis, position);
         }
-        let first = part.first.as_mut().map(|first| &mut first.epilogue);
-        for epilogue in part.epilogue.iter_mut().chain(first) {
-            epilogue.shift(axis, position);
-        }
+        part.epilogues_mut().for_each(|epilogue| epilogue.shift(axis, position));
         part
     }
 

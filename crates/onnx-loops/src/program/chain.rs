@@ -15,6 +15,7 @@ use crate::lanes::{Class, Reg, Registers};
 use crate::zip::zip;
 use onnx_formula::Binary;
 use onnx_ir::ElemType;
+use smallvec::SmallVec;
 
 /// Shorter rows take longer than in a pipeline.
 const MIN_LANES: usize = 32;
@@ -150,7 +151,7 @@ impl Chain {
             Source::of(view.words(), view.first, strip.walk(place, at), lanes)
         };
         let from = source(self.first, lanes)?;
-        let mut links: smallvec::SmallVec<[Resolved<'_>; 6]> = smallvec::SmallVec::new();
+        let mut links: SmallVec<[Resolved<'_>; 6]> = SmallVec::new();
         for link in &self.links {
             links.push(match *link {
                 Link::Number(operation, number) => Resolved::Number(operation, number),
