@@ -151,13 +151,18 @@ impl Body for Pixels<'_> {
                 }
             }
             let of = PixelLine { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
-            // No closures: they would not inherit the target features and would be compiled without vectors.
-            let is_there = match x {
-                Elements::Single(x) => of.all::<FUSED>(x, &reach, out),
+            // No closures: they would not inherit the target features and would be compiled without vectors. One call of `all`, which
+            // is inlined: it has the loops of all combinations.
+            let x = match x {
+                Elements::Single(x) => Some(x),
                 _ => match of.widen(x, &mut reach, widened) {
-                    Some(()) => of.all::<FUSED>(widened.numbers(), &reach, out),
+                    Some(()) => Some(widened.numbers()),
                     None => None,
                 },
+            };
+            let is_there = match x {
+                Some(x) => of.all::<FUSED>(x, &reach, out),
+                None => None,
             };
             if is_there.is_none() {
                 return false;

@@ -258,16 +258,14 @@ impl Window<'_> {
                 let column = if is_high { column.min(lanes.saturating_sub(WIDE)) } else { column };
                 let from = self.patches.get(row * pitch + column..)?;
                 let first = row * lanes + column;
-                if is_high {
-                    let totals = steps.totals::<C, FUSED>(from, pitch)?;
-                    for (i, totals) in totals.iter().enumerate().take(height - row) {
-                        *out.get_mut(first + i * lanes..)?.first_chunk_mut::<WIDE>()? = *totals;
-                    }
-                } else {
-                    let totals = steps.totals::<C, FUSED>(from, WIDE)?;
-                    for (i, totals) in totals.iter().enumerate().take((lanes - column).div_ceil(WIDE)) {
-                        *out.get_mut(first + i * WIDE..)?.first_chunk_mut::<WIDE>()? = *totals;
-                    }
+                // One call of `totals`, which is inlined: of as many rows, or of as many chunks of a row.
+                let [of_patch, of_out, count] = match is_high {
+                    true => [pitch, lanes, height - row],
+                    false => [WIDE, WIDE, (lanes - column).div_ceil(WIDE)],
+                };
+                let totals = steps.totals::<C, FUSED>(from, of_patch)?;
+                for (i, totals) in totals.iter().enumerate().take(count) {
+                    *out.get_mut(first + i * of_out..)?.first_chunk_mut::<WIDE>()? = *totals;
                 }
             }
         }
