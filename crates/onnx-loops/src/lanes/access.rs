@@ -1,10 +1,11 @@
 //! Loads and stores of lanes.
 
+use super::convert::{convert, convert_ints};
 use super::multiversion::{Body, widest};
 use super::narrow::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use super::strip::Walk;
 use super::view::View;
-use super::{Class, Reg, Registers, are_short, int_of, short_of, wrap};
+use super::{Class, Reg, Registers, int_of, wrap};
 use crate::zip::zip;
 use onnx_formula::Number;
 use onnx_ir::ElemType;
@@ -54,25 +55,24 @@ impl<A: Copy + Default, B: Copy, F: Fn(A) -> B> Body for Copying<'_, A, B, F> {
     )]
     fn run<const FUSED: bool>(self) {
         let Copying { out, from, places, convert } = self;
-        match places {
-            Places::Stride(start, by) => line(out, from, start, by, convert),
-            Places::Rows(walk) => {
-                let [planes, rows, lanes] = walk.extents;
-                if walk.by[1] == 1 && lanes < rows && columns(&mut *out, from, walk, |x| convert(x)).is_some()
-                {
-                    return;
-                }
-                let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
-                for (out, at) in out.chunks_exact_mut(lanes.max(1)).zip(places) {
-                    line(out, from, walk.row(at), walk.by[2], |x| convert(x));
-                }
-            }
+        let walk = match places {
+            Places::Stride(start, by) => Walk::line(start, by, out.len()),
+            Places::Rows(walk) => walk,
             Places::Each(places, first) => {
                 for (out, at) in zip(out, places) {
                     let x = usize::try_from(*at - first).ok().and_then(|at| from.get(at));
                     *out = convert(x.copied().unwrap_or_default());
                 }
+                return;
             }
+        };
+        let [planes, rows, lanes] = walk.extents;
+        if walk.by[1] == 1 && lanes < rows && columns(&mut *out, from, walk, |x| convert(x)).is_some() {
+            return;
+        }
+        let places = (0..planes).flat_map(|plane| (0..rows).map(move |row| [plane, row]));
+        for (out, at) in out.chunks_exact_mut(lanes.max(1)).zip(places) {
+            line(out, from, walk.row(at), walk.by[2], |x| convert(x));
         }
     }
 }
@@ -196,9 +196,8 @@ fn ints(out: &mut [i64], from: View<'_>, places: Places<'_>) {
 /// Rounds lanes to the element type and stores them; they must be in the register itself.
 pub(crate) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) {
     use ElemType as E;
-    fn put<T: bytemuck::Pod, A: Copy + Default>(to: &mut [u8], lanes: &[A], convert: impl Fn(A) -> T) {
-        let to = bytemuck::cast_slice_mut::<u8, T>(to);
-        copy(to, lanes.get(..to.len()).unwrap_or(lanes), Places::Stride(0, 1), convert);
+    fn put<T: bytemuck::Pod, A: Copy>(to: &mut [u8], lanes: &[A], of: impl Fn(A) -> T) {
+        convert(lanes, bytemuck::cast_slice_mut(to), of);
     }
     match from.class {
         Class::Single => {
@@ -210,7 +209,7 @@ pub(crate) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
                 E::BFLOAT16 => put(to, lanes, f32_to_bf16),
                 // Casts that were deferred to the store.
                 E::INT32 => put(to, lanes, int_of),
-                E::INT8 | E::UINT8 => widest(Bytes { to, lanes }),
+                E::INT8 | E::UINT8 => convert_ints(lanes, to, |x| x as u8),
                 E::BOOL => put(to, lanes, |x: f32| u8::from(x != 0.0)),
                 _ => put(to, lanes, |x: f32| narrow(elem, x.into())),
             }
@@ -234,27 +233,6 @@ pub(crate) fn store(to: &mut [u8], elem: ElemType, regs: &Registers, from: Reg) 
                 E::INT8 | E::UINT8 => put(to, lanes, |x: i64| x as i8),
                 _ => put(to, lanes, |x: i64| wrap(x, elem) as i8),
             }
-        }
-    }
-}
-
-/// A store of single floats as bytes.
-struct Bytes<'b> {
-    to: &'b mut [u8],
-    lanes: &'b [f32],
-}
-
-impl Body for Bytes<'_> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let lanes = self.lanes.get(..self.to.len()).unwrap_or(self.lanes);
-        let pairs = zip(self.to, lanes);
-        if are_short(lanes) {
-            pairs.for_each(|(to, x)| *to = short_of(*x) as u8);
-        } else {
-            pairs.for_each(|(to, x)| *to = int_of(*x) as u8);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Vector registers of programs, and arithmetic on them.
 
 pub(super) mod access;
+pub(crate) mod convert;
 mod double;
 mod each;
 mod int;

@@ -152,6 +152,12 @@ impl Strip {
 }
 
 impl Walk {
+    /// Lanes from a start on with a stride.
+    #[inline(always)]
+    pub(crate) fn line(start: i64, by: i64, n: usize) -> Walk {
+        Walk { start, extents: [1, 1, n], by: [0, 0, by] }
+    }
+
     /// The stride of all lanes, if it also holds between rows.
     #[inline(always)]
     pub(crate) fn stride(&self) -> Option<i64> {

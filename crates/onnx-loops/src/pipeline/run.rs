@@ -3,6 +3,7 @@
 use super::tile::{InMemory, Quantization, Quantized, Tile, Whole, is_short};
 use super::{Pipeline, Stage, StageOperand};
 use crate::failure::{Failure, fail};
+use crate::lanes::convert::{convert, convert_ints};
 use crate::lanes::multiversion::{Body, fetch, is_wide, widest};
 use crate::lanes::narrow::{bf16_to_f32, f16_to_f32, f32_to_bf16};
 use crate::lanes::strip::{Strip, Walk};
@@ -10,8 +11,7 @@ use crate::lanes::strip::{Strip, Walk};
 use crate::lanes::tile::WIDE;
 use crate::lanes::tile::{Aligned, Edges, Lanes, NARROW, PARTS, TILE};
 use crate::lanes::view::{Operands, View};
-use crate::lanes::{LaneSource, Reg, Registers, are_short, int_of, short_of};
-use crate::zip::zip;
+use crate::lanes::{LaneSource, Reg, Registers};
 use half::f16;
 use half::slice::{HalfBitsSliceExt as _, HalfFloatSliceExt as _};
 use onnx_formula::{Binary, Unary};
@@ -55,67 +55,12 @@ impl<'o> Out<'o> {
             Out::Single(to) => to.get_mut(at..end)?.copy_from_slice(lanes),
             // With a hardware conversion, if there is one.
             Out::F16(to) => to.get_mut(at..end)?.reinterpret_cast_mut::<f16>().convert_from_f32_slice(lanes),
-            Out::Bf16(to) => widest(Stored { to: to.get_mut(at..end)?, lanes, convert: f32_to_bf16 }),
-            Out::Byte(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x as u8 }),
-            Out::Truth(to) => {
-                widest(Stored { to: to.get_mut(at..end)?, lanes, convert: |x| u8::from(x != 0.0) });
-            }
-            Out::Int(to) => widest(StoredInts { to: to.get_mut(at..end)?, lanes, narrow: |x| x }),
+            Out::Bf16(to) => convert(lanes, to.get_mut(at..end)?, f32_to_bf16),
+            Out::Byte(to) => convert_ints(lanes, to.get_mut(at..end)?, |x| x as u8),
+            Out::Truth(to) => convert(lanes, to.get_mut(at..end)?, |x| u8::from(x != 0.0)),
+            Out::Int(to) => convert_ints(lanes, to.get_mut(at..end)?, |x| x),
         }
         Some(())
-    }
-}
-
-/// A conversion of lanes while storing.
-struct Stored<'s, T, F> {
-    to: &'s mut [T],
-    lanes: &'s [f32],
-    convert: F,
-}
-
-impl<T, F: Fn(f32) -> T> Body for Stored<'_, T, F> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        zip(self.to, self.lanes).for_each(|(to, x)| *to = (self.convert)(*x));
-    }
-}
-
-/// A conversion of lanes to integers while storing.
-struct StoredInts<'s, T, F> {
-    to: &'s mut [T],
-    lanes: &'s [f32],
-    narrow: F,
-}
-
-impl<T, F: Fn(i32) -> T> Body for StoredInts<'_, T, F> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        let pairs = zip(self.to, self.lanes);
-        if are_short(self.lanes) {
-            pairs.for_each(|(to, x)| *to = (self.narrow)(short_of(*x)));
-        } else {
-            pairs.for_each(|(to, x)| *to = (self.narrow)(int_of(*x)));
-        }
-    }
-}
-
-/// A conversion of a tile to single floats.
-struct Widened<'w, X, F> {
-    from: &'w [X],
-    to: &'w mut [f32],
-    convert: F,
-}
-
-impl<X: Copy, F: Fn(X) -> f32> Body for Widened<'_, X, F> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) {
-        zip(self.to, self.from).for_each(|(to, x)| *to = (self.convert)(*x));
     }
 }
 
@@ -459,8 +404,8 @@ fn tile<X, const W: usize>(
 impl From<'_> {
     /// A tile of elements that become single floats, in memory.
     fn widened(self, [plane, row, at]: [usize; 3], to: &mut [f32]) -> Option<()> {
-        fn widen<X: Copy>(from: &[X], to: &mut [f32], convert: impl Fn(X) -> f32) -> Option<()> {
-            widest(Widened { from: from.get(..to.len())?, to, convert });
+        fn widen<X: Copy>(from: &[X], to: &mut [f32], of: impl Fn(X) -> f32) -> Option<()> {
+            convert(from.get(..to.len())?, to, of);
             Some(())
         }
         let first = |by: [usize; 2]| by[0] * plane + by[1] * row + at;

@@ -151,20 +151,15 @@ impl Body for Pixels<'_> {
                 }
             }
             let of = PixelLine { taps, factors: factors.as_ref(), lanes, of_pixel: of_pixel as usize };
-            // No closures: they would not inherit the target features and would be compiled without vectors. One call of `all`, which
-            // is inlined: it has the loops of all combinations.
+            if !matches!(x, Elements::Single(_)) && of.widen(x, &mut reach, widened).is_none() {
+                return false;
+            }
             let x = match x {
-                Elements::Single(x) => Some(x),
-                _ => match of.widen(x, &mut reach, widened) {
-                    Some(()) => Some(widened.numbers()),
-                    None => None,
-                },
+                Elements::Single(x) => x,
+                _ => widened.numbers(),
             };
-            let is_there = match x {
-                Some(x) => of.all::<FUSED>(x, &reach, out),
-                None => None,
-            };
-            if is_there.is_none() {
+            // Called, and inlined, once: it has the loops of all combinations.
+            if of.all::<FUSED>(x, &reach, out).is_none() {
                 return false;
             }
         }
