@@ -5,8 +5,10 @@ use crate::value::Value;
 use crate::window::{dilations, longs, pads, positions, strides};
 use crate::{Call, Row, row};
 use onnx_ir::diag::counted;
+use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
 use onnx_loops::tensor::{Tensor, advance, count_of};
+use std::ops::Range;
 
 pub(crate) const ROWS: &[Row] = &[row("", "Col2Im", col2im)];
 
@@ -22,16 +24,34 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// The index of a block element in the image; `None` if it is outside.
-    fn place(&self, element: &[usize], block: &[usize]) -> Option<usize> {
+    /// The place of a block element along an axis, which may lie outside of the image.
+    fn along(&self, axis: usize, element: usize, block: usize) -> Option<i64> {
+        let (i, k) = (i64::try_from(block).ok()?, i64::try_from(element).ok()?);
+        Some(i * self.strides[axis] - self.pads[axis].0 + k * self.dilations[axis])
+    }
+
+    /// The offset of the row of the image that has an element of some blocks, by the axes before the last; `None` if it is outside.
+    fn row(&self, element: &[usize], block: &[usize]) -> Option<usize> {
         let mut place = 0;
-        for (axis, &extent) in self.image.iter().enumerate() {
-            let (i, k) = (i64::try_from(block[axis]).ok()?, i64::try_from(element[axis]).ok()?);
-            let at = i * self.strides[axis] - self.pads[axis].0 + k * self.dilations[axis];
-            let at = usize::try_from(at).ok().filter(|&at| at < extent)?;
+        for (axis, (block, extent)) in block.iter().zip(&self.image).enumerate() {
+            let at = self.along(axis, element[axis], *block)?;
+            let at = usize::try_from(at).ok().filter(|at| at < extent)?;
             place = place * extent + at;
         }
-        Some(place)
+        Some(place * self.image.last().unwrap_or(&1))
+    }
+
+    /// The blocks of `count` along the last axis that have an element inside of the image, the place of the first, and the distance
+    /// between places.
+    fn last_axis(&self, element: &[usize], count: usize) -> (Range<usize>, usize, usize) {
+        let Some(axis) = element.len().checked_sub(1) else { return (0..count, 0, 1) };
+        let place = |block| usize::try_from(self.along(axis, element[axis], block)?).ok();
+        let is_before = |block: &usize| place(*block).is_none();
+        let is_inside = |block: &usize| place(*block).is_some_and(|at| at < self.image[axis]);
+        let start = (0..count).take_while(is_before).count();
+        let end = start + (start..count).take_while(is_inside).count();
+        let by = usize::try_from(self.strides[axis]).unwrap_or(1);
+        (start..end, place(start).unwrap_or(0), by)
     }
 }
 
@@ -77,22 +97,35 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     Ok(vec![y.into()])
 }
 
+/// Adds whole rows of blocks, which are as far apart in the image as the stride of the last axis.
 fn add<T: Arithmetic>(x: &Tensor, y: &mut Tensor, blocks: &Blocks) -> Result<(), Failure> {
     let plane: usize = blocks.image.iter().product();
     let elements: usize = blocks.block.iter().product();
     let columns: usize = blocks.counts.iter().product();
+    let (last, outer) = match blocks.counts.split_last() {
+        Some((last, outer)) => (*last, outer),
+        None => (1, &[][..]),
+    };
     let mut element = vec![0; blocks.block.len()];
-    let mut block = vec![0; blocks.block.len()];
+    let mut block = vec![0; outer.len()];
     let planes = y.words_mut::<T>()?.chunks_exact_mut(plane);
     for (y, x) in planes.zip(x.words::<T>().chunks_exact(elements * columns)) {
         element.fill(0);
-        for row in x.chunks_exact(columns) {
+        for of_element in x.chunks_exact(columns) {
+            spend(columns)?;
+            let (inside, first, by) = blocks.last_axis(&element, last);
             block.fill(0);
-            for &from in row {
-                if let Some(place) = blocks.place(&element, &block) {
-                    y[place] = y[place].plus(from);
+            for row in of_element.chunks_exact(last) {
+                if let Some(place) = blocks.row(&element, &block)
+                    && !inside.is_empty()
+                {
+                    let (to, row) = (&mut y[place + first..], &row[inside.clone()]);
+                    match by {
+                        1 => to.iter_mut().zip(row).for_each(|(y, x)| *y = y.plus(*x)),
+                        _ => to.iter_mut().step_by(by).zip(row).for_each(|(y, x)| *y = y.plus(*x)),
+                    }
                 }
-                advance(&mut block, &blocks.counts);
+                advance(&mut block, outer);
             }
             advance(&mut element, &blocks.block);
         }

@@ -6,7 +6,7 @@ use crate::{Call, Row, row};
 use onnx_ir::diag::counted;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
-use onnx_loops::list::filled;
+use onnx_loops::list::{List, filled};
 use onnx_loops::tensor::{Tensor, count_of};
 
 pub(crate) const ROWS: &[Row] = &[row("", "DeformConv", deform_conv)];
@@ -19,16 +19,34 @@ fn groups(call: &Call<'_>, name: &str) -> Result<usize, Failure> {
     }
 }
 
-/// Bilinear interpolation of a plane; pixels outside are 0.
-fn bilinear(plane: &[f64], [h, w]: [usize; 2], y: f64, x: f64) -> f64 {
-    let at = |i: f64, j: f64| {
-        let is_inside = i >= 0.0 && j >= 0.0 && i < h as f64 && j < w as f64;
-        if is_inside { plane[i as usize * w + j as usize] } else { 0.0 }
-    };
-    let (i, j) = (y.floor(), x.floor());
-    let (down, right) = (y - i, x - j);
-    (1.0 - down) * ((1.0 - right) * at(i, j) + right * at(i, j + 1.0))
-        + down * ((1.0 - right) * at(i + 1.0, j) + right * at(i + 1.0, j + 1.0))
+/// A point of an image: the four pixels around it, how far it lies behind the first two, and the factor of what is seen there.
+#[derive(Clone, Copy)]
+struct Point {
+    /// Offsets in the plane; pixels outside are the zero behind it.
+    pixels: [usize; 4],
+    down: f64,
+    right: f64,
+    weight: f64,
+}
+
+impl Point {
+    fn of([h, w]: [usize; 2], y: f64, x: f64, weight: f64) -> Point {
+        let (i, j) = (y.floor(), x.floor());
+        let at = |i: f64, j: f64| {
+            let is_inside = i >= 0.0 && j >= 0.0 && i < h as f64 && j < w as f64;
+            if is_inside { i as usize * w + j as usize } else { h * w }
+        };
+        let pixels = [at(i, j), at(i, j + 1.0), at(i + 1.0, j), at(i + 1.0, j + 1.0)];
+        Point { pixels, down: y - i, right: x - j, weight }
+    }
+
+    /// Bilinear interpolation of a plane and the zero behind it.
+    fn seen(&self, plane: &[f64]) -> f64 {
+        let [a, b, c, d] = self.pixels.map(|at| plane[at]);
+        let (down, right) = (self.down, self.right);
+        let seen = (1.0 - down) * ((1.0 - right) * a + right * b) + down * ((1.0 - right) * c + right * d);
+        self.weight * seen
+    }
 }
 
 fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
@@ -90,26 +108,32 @@ fn deform_conv(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let places = oh * ow;
     let (per_offset, out_per_group) = (c / offset_group, oc / group);
     let mut y = filled(count_of(&dims)?, 0.0)?;
-    // The gathered pixels of one channel: a row of output positions for each tap.
+    // The points of a group of channels: a row of output positions for each tap. What is seen there of one channel, and its plane.
+    let mut points = List::with_room(count_of(&[taps, places])?)?;
     let mut seen = filled(count_of(&[taps, places])?, 0.0)?;
+    let mut plane = filled(h * width + 1, 0.0)?;
     for image in 0..n {
         for channel in 0..c {
             spend(taps.saturating_mul(places).saturating_mul(out_per_group + 1))?;
-            let plane = &x[(image * c + channel) * h * width..][..h * width];
-            let part = image * offset_group + channel / per_offset;
-            for tap in 0..taps {
-                let (ki, kj) = (tap / kw, tap % kw);
-                let shift = |axis: usize| &offset[((part * taps + tap) * 2 + axis) * places..][..places];
-                let (dy, dx) = (shift(0), shift(1));
-                for p in 0..places {
-                    let row = (p / ow) as f64 * strides[0] as f64 - pads[0].0 as f64;
-                    let column = (p % ow) as f64 * strides[1] as f64 - pads[1].0 as f64;
-                    let i = row + (ki as f64) * dilations[0] as f64 + dy[p];
-                    let j = column + (kj as f64) * dilations[1] as f64 + dx[p];
-                    let weight = mask.as_ref().map_or(1.0, |m| m[(part * taps + tap) * places + p]);
-                    seen[tap * places + p] = weight * bilinear(plane, [h, width], i, j);
+            if channel.is_multiple_of(per_offset) {
+                let part = image * offset_group + channel / per_offset;
+                points.clear();
+                for tap in 0..taps {
+                    let (ki, kj) = (tap / kw, tap % kw);
+                    let shift = |axis: usize| &offset[((part * taps + tap) * 2 + axis) * places..][..places];
+                    let (dy, dx) = (shift(0), shift(1));
+                    points.extend((0..places).map(|p| {
+                        let row = (p / ow) as f64 * strides[0] as f64 - pads[0].0 as f64;
+                        let column = (p % ow) as f64 * strides[1] as f64 - pads[1].0 as f64;
+                        let i = row + (ki as f64) * dilations[0] as f64 + dy[p];
+                        let j = column + (kj as f64) * dilations[1] as f64 + dx[p];
+                        let weight = mask.as_ref().map_or(1.0, |m| m[(part * taps + tap) * places + p]);
+                        Point::of([h, width], i, j, weight)
+                    }))?;
                 }
             }
+            plane[..h * width].copy_from_slice(&x[(image * c + channel) * h * width..][..h * width]);
+            seen.iter_mut().zip(points.iter()).for_each(|(seen, point)| *seen = point.seen(&plane));
             let (g, inside) = (channel / per_group, channel % per_group);
             for out in g * out_per_group..(g + 1) * out_per_group {
                 let y = &mut y[(image * oc + out) * places..][..places];

@@ -5,8 +5,10 @@ use crate::{Call, Row, row};
 use onnx_ir::ElemType;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
-use onnx_loops::list::List;
-use onnx_loops::tensor::{NOWHERE, Tensor, advance, count_of, strides};
+use onnx_loops::list::{List, Listed as _};
+use onnx_loops::parallel::parallel;
+use onnx_loops::pool;
+use onnx_loops::tensor::{NOWHERE, Tensor, count_of, strides};
 use smallvec::SmallVec;
 
 pub(crate) const ROWS: &[Row] = &[row("", "GridSample", grid_sample)];
@@ -134,6 +136,119 @@ fn cubic(part: f64) -> [f64; 4] {
     [far(part + 1.0), near(part), near(1.0 - part), far(2.0 - part)]
 }
 
+/// The points of a block: their pixels are found once, for all channels.
+const POINTS: usize = 1 << 10;
+/// Fewer points are interpolated on one thread.
+const MIN_PARALLEL_POINTS: usize = 1 << 14;
+
+/// Where the points of a grid lie in images.
+struct Points<'g> {
+    axes: Vec<Axis>,
+    mode: Mode,
+    /// The coordinates of all images, and the number of them for each.
+    numbers: &'g [f64],
+    per_image: usize,
+    /// Whether coordinates are converted in single precision.
+    is_single: bool,
+    /// The distance in an image of the pixels along each axis, and the number of pixels.
+    strides: Vec<usize>,
+    plane: usize,
+    channels: usize,
+}
+
+impl Points<'_> {
+    /// The points of an image, as the coordinates of each.
+    fn of(&self, image: usize) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.numbers[image * self.per_image..][..self.per_image].chunks_exact(self.axes.len())
+    }
+
+    /// The number of points of an image.
+    fn per_plane(&self) -> usize {
+        self.per_image / self.axes.len()
+    }
+
+    /// The place of a point along an axis. The last coordinate belongs to the first axis.
+    fn place(&self, point: &[f64], i: usize) -> f64 {
+        let at = self.axes[i].place(point[self.axes.len() - 1 - i], self.is_single);
+        self.axes[i].inside(if self.mode == Mode::Nearest { at.round_ties_even() } else { at })
+    }
+
+    /// The pixel nearest to a point; `None` for zero padding.
+    fn nearest(&self, point: &[f64]) -> Option<usize> {
+        // A reflected coordinate may be fractional again: it is truncated.
+        let pixel = |i: usize| Some(self.axes[i].pixel(self.place(point, i).trunc())? * self.strides[i]);
+        (0..self.axes.len()).try_fold(0, |sum, i| Some(sum + pixel(i)?))
+    }
+
+    /// Interpolates some planes of images, from one on.
+    fn interpolate<X: Copy + Into<f64>>(
+        &self,
+        pixels: &[X],
+        first: usize,
+        out: &mut [f64],
+    ) -> Result<(), Failure> {
+        let per_plane = self.per_plane();
+        let mut blend = Blend::default();
+        let (mut at, mut out) = (first, out);
+        while !out.is_empty() {
+            let (image, channel) = (at / self.channels, at % self.channels);
+            let count = (self.channels - channel).min(out.len() / per_plane);
+            let (now, later) = out.split_at_mut(count * per_plane);
+            let planes = &pixels[at * self.plane..][..count * self.plane];
+            let mut points = self.of(image);
+            for start in (0..per_plane).step_by(POINTS) {
+                blend.clear();
+                points.by_ref().take(POINTS).for_each(|point| blend.push(self, point));
+                spend(blend.pixels.len().saturating_mul(count))?;
+                for (plane, out) in planes.chunks_exact(self.plane).zip(now.chunks_exact_mut(per_plane)) {
+                    blend.of(plane, &mut out[start..]);
+                }
+            }
+            (at, out) = (at + count, later);
+        }
+        Ok(())
+    }
+}
+
+/// The pixels that interpolate some points, and their weights.
+#[derive(Default)]
+struct Blend {
+    pixels: Vec<(usize, f64)>,
+    /// Where the pixels of each point end.
+    ends: Vec<usize>,
+}
+
+impl Blend {
+    fn clear(&mut self) {
+        self.pixels.clear();
+        self.ends.clear();
+    }
+
+    /// Adds a point: the products of the weights along the axes, the last axis first.
+    fn push(&mut self, points: &Points<'_>, point: &[f64]) {
+        let first = self.pixels.len();
+        self.pixels.push((0, 1.0));
+        for (i, (axis, stride)) in points.axes.iter().zip(&points.strides).enumerate() {
+            let taps = axis.taps(points.place(point, i), points.mode);
+            let before: SmallVec<[(usize, f64); 16]> = self.pixels.drain(first..).collect();
+            for (offset, weight) in before {
+                self.pixels.extend(taps.iter().map(|(pixel, w)| (offset + pixel * stride, weight * w)));
+            }
+        }
+        self.ends.push(self.pixels.len());
+    }
+
+    /// The sums for a plane.
+    fn of<X: Copy + Into<f64>>(&self, plane: &[X], out: &mut [f64]) {
+        let mut from = 0;
+        for (out, end) in out.iter_mut().zip(&self.ends) {
+            let pixels = &self.pixels[from..*end];
+            *out = pixels.iter().fold(0.0, |sum, (at, weight)| sum + weight * plane[*at].into());
+            from = *end;
+        }
+    }
+}
+
 fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let (x, grid) = (call.tensor(0)?, call.tensor(1)?);
     let (&[batch, channels, ref spatial @ ..], [grids, places @ .., coordinates]) = (x.dims(), grid.dims())
@@ -161,66 +276,53 @@ fn grid_sample(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut dims = vec![batch, channels];
     dims.extend_from_slice(places);
     call.has_room(x.elem(), &dims)?;
-    if count_of(&dims)? == 0 || x.is_empty() {
+    let count = count_of(&dims)?;
+    if count == 0 || x.is_empty() {
         return Ok(vec![Tensor::zeros(x.elem(), &dims)?.into()]);
     }
-    let is_single = grid.elem() != ElemType::DOUBLE;
     let numbers = grid.floats()?;
-    // The last coordinate belongs to the first axis.
-    let place = |at: &[f64], i: usize| {
-        let at = axes[i].place(at[axes.len() - 1 - i], is_single);
-        axes[i].inside(if mode == Mode::Nearest { at.round_ties_even() } else { at })
+    let points = Points {
+        axes,
+        mode,
+        numbers: &numbers,
+        per_image: numbers.len() / batch,
+        is_single: grid.elem() != ElemType::DOUBLE,
+        strides: strides(spatial),
+        plane: spatial.iter().product(),
+        channels,
     };
-    let strides = strides(spatial);
-    let plane: usize = spatial.iter().product();
-    let per_image = numbers.len() / batch;
     if mode == Mode::Nearest {
-        let mut positions = List::with_room(count_of(&dims)?)?;
+        let mut positions = List::with_room(count)?;
         for image in 0..batch {
-            let grid = &numbers[image * per_image..][..per_image];
+            let nearest = points.of(image).map(|point| points.nearest(point)).listed()?;
             for channel in 0..channels {
-                let start = (image * channels + channel) * plane;
-                positions.extend(grid.chunks_exact(axes.len()).map(|at| {
-                    // A reflected coordinate may be fractional again: it is truncated.
-                    let pixel = |i: usize| axes[i].pixel(place(at, i).trunc()).map(|p| p * strides[i]);
-                    (0..axes.len()).try_fold(start, |sum, i| Some(sum + pixel(i)?)).unwrap_or(NOWHERE)
-                }))?;
+                let start = (image * channels + channel) * points.plane;
+                positions.extend(nearest.iter().map(|pixel| pixel.map_or(NOWHERE, |pixel| start + pixel)))?;
             }
         }
         let zero = Tensor::zeros(x.elem(), &[1])?;
         return Ok(vec![x.picked_or(&zero, &dims, &positions)?.into()]);
     }
-    let pixels = x.floats()?;
-    let mut y = onnx_loops::list::filled(count_of(&dims)?, 0.0)?;
-    let per_plane = per_image / axes.len();
-    let mut index = vec![0; axes.len()];
-    for image in 0..batch {
-        let grid = &numbers[image * per_image..][..per_image];
-        for (p, at) in grid.chunks_exact(axes.len()).enumerate() {
-            let taps: Vec<Taps> = (0..axes.len()).map(|i| axes[i].taps(place(at, i), mode)).collect();
-            let counts: Vec<usize> = taps.iter().map(|taps| taps.len()).collect();
-            spend(counts.iter().fold(channels, |n, &count| n.saturating_mul(count)))?;
-            if counts.contains(&0) {
-                continue;
-            }
-            index.fill(0);
-            loop {
-                let (mut offset, mut weight) = (0, 1.0);
-                for ((&i, taps), stride) in index.iter().zip(&taps).zip(&strides) {
-                    offset += taps[i].0 * stride;
-                    weight *= taps[i].1;
-                }
-                for channel in 0..channels {
-                    let of = image * channels + channel;
-                    y[of * per_plane + p] += weight * pixels[of * plane + offset];
-                }
-                if !advance(&mut index, &counts) {
-                    break;
-                }
-            }
-        }
+    let mut y = onnx_loops::list::filled(count, 0.0)?;
+    match x.elem() {
+        ElemType::FLOAT => planes(&points, x.words::<f32>(), &mut y)?,
+        _ => planes(&points, &x.floats()?, &mut y)?,
     }
     Ok(vec![Tensor::of_floats(x.elem(), &dims, &y)?.into()])
+}
+
+/// Interpolates all planes on the threads of the pool.
+fn planes<X: Copy + Into<f64> + Sync>(
+    points: &Points<'_>,
+    pixels: &[X],
+    y: &mut [f64],
+) -> Result<(), Failure> {
+    let per_plane = points.per_plane();
+    let count = y.len() / per_plane;
+    let threads = if y.len() < MIN_PARALLEL_POINTS { 1 } else { pool::threads().min(count) };
+    let each = count.div_ceil(threads.max(1)).max(1);
+    let parts = y.chunks_mut(each * per_plane).enumerate().collect();
+    parallel(parts, |(part, out): (usize, &mut [f64])| points.interpolate(pixels, part * each, out))
 }
 
 #[cfg(test)]

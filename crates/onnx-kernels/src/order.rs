@@ -55,6 +55,51 @@ pub(crate) fn is_integer(elem: ElemType) -> bool {
     matches!(Number::from_bits(elem, 0), Some(Number::Int(_)))
 }
 
+/// A number that is ordered among those of other floats as [`Keys`] order them: NaN last, and both zeros equal.
+pub(crate) fn rank(x: f64) -> i64 {
+    if x.is_nan() {
+        return i64::MAX;
+    }
+    // Negative zero becomes zero.
+    let bits = (x + 0.0).to_bits() as i64;
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
+/// [`rank`] of single floats, in half the bits.
+pub(crate) fn short_rank(x: f32) -> i32 {
+    if x.is_nan() {
+        return i32::MAX;
+    }
+    let bits = (x + 0.0).to_bits() as i32;
+    bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
 fn floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_ordered_like_keys() {
+        let numbers = [
+            f32::NEG_INFINITY,
+            -2.5,
+            -f32::MIN_POSITIVE,
+            -0.0,
+            0.0,
+            1.0e-40,
+            1.0,
+            f32::INFINITY,
+            f32::NAN,
+            -f32::NAN,
+        ];
+        for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+            let expected = floats(a.into(), b.into());
+            assert_eq!(rank(a.into()).cmp(&rank(b.into())), expected, "{a} and {b}");
+            assert_eq!(short_rank(a).cmp(&short_rank(b)), expected, "{a} and {b}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ use onnx_ir::ElemType;
 use onnx_ir::diag::counted_are;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::{Failure, fail};
-use onnx_loops::list::List;
+use onnx_loops::list::{List, Listed as _};
 use onnx_loops::tensor::Tensor;
 use std::ops::Range;
 
@@ -98,6 +98,12 @@ impl Side {
         Ok(Side { start, step, samples: samples as usize, extent })
     }
 
+    /// The samples of all elements, one element after the other.
+    fn all(&self, count: usize) -> Result<Samples, Failure> {
+        let all = (0..count).flat_map(|element| self.samples(element)).listed()?;
+        Ok(Samples { all, each: self.samples })
+    }
+
     /// The samples of an element; `None` if they are outside the image.
     fn samples(&self, element: usize) -> impl Iterator<Item = Option<Sample>> + '_ {
         (0..self.samples).map(move |i| {
@@ -114,6 +120,19 @@ impl Side {
             }
             Some(Sample { low, high: low + 1, part: at - low as f64 })
         })
+    }
+}
+
+/// The samples of all elements along an axis.
+struct Samples {
+    all: List<Option<Sample>>,
+    /// For each element.
+    each: usize,
+}
+
+impl Samples {
+    fn of(&self, element: usize) -> &[Option<Sample>] {
+        &self.all[element * self.each..][..self.each]
     }
 }
 
@@ -152,16 +171,15 @@ fn roi_align(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         let [x1, y1, x2, y2] = corners.map(|c| single(single(c * scale) - offset));
         let rows = Side::new(y1, y2, h, images.height, is_exact, ratio, single)?;
         let columns = Side::new(x1, x2, w, images.width, is_exact, ratio, single)?;
+        let (rows, columns) = (rows.all(h)?, columns.all(w)?);
         for channel in 0..images.channels {
             let plane = Plane { pixels: images.plane(image, channel), width: images.width };
-            let samples = rows.samples.saturating_mul(columns.samples);
-            for (i, j) in (0..h).flat_map(|i| (0..w).map(move |j| (i, j))) {
-                spend(samples)?;
-                y.push(if is_max {
-                    plane.most(&rows, &columns, i, j)
-                } else {
-                    plane.mean(&rows, &columns, i, j)
-                })?;
+            for i in 0..h {
+                spend(rows.each.saturating_mul(columns.all.len()))?;
+                for j in 0..w {
+                    let (rows, columns) = (rows.of(i), columns.of(j));
+                    y.push(if is_max { plane.most(rows, columns) } else { plane.mean(rows, columns) })?;
+                }
             }
         }
     }
@@ -173,37 +191,52 @@ struct Plane<'a> {
     width: usize,
 }
 
-impl Plane<'_> {
-    /// Its four pixels, multiplied by their weights.
-    fn weighted(&self, row: &Sample, column: &Sample) -> [f64; 4] {
-        let at = |i: usize, j: usize| self.pixels[i * self.width + j];
+/// The pixels of the two rows around a sample, and its distance from the first.
+struct Pair<'a> {
+    low: &'a [f64],
+    high: &'a [f64],
+    part: f64,
+}
+
+impl Pair<'_> {
+    /// The four pixels around a sample, multiplied by their weights.
+    fn weighted(&self, column: &Sample) -> [f64; 4] {
         [
-            (1.0 - row.part) * (1.0 - column.part) * at(row.low, column.low),
-            (1.0 - row.part) * column.part * at(row.low, column.high),
-            row.part * (1.0 - column.part) * at(row.high, column.low),
-            row.part * column.part * at(row.high, column.high),
+            (1.0 - self.part) * (1.0 - column.part) * self.low[column.low],
+            (1.0 - self.part) * column.part * self.low[column.high],
+            self.part * (1.0 - column.part) * self.high[column.low],
+            self.part * column.part * self.high[column.high],
         ]
     }
+}
 
-    fn mean(&self, rows: &Side, columns: &Side, i: usize, j: usize) -> f64 {
-        let count = (rows.samples * columns.samples).max(1) as f64;
+impl Plane<'_> {
+    fn pair(&self, row: &Sample) -> Pair<'_> {
+        let line = |row: usize| &self.pixels[row * self.width..][..self.width];
+        Pair { low: line(row.low), high: line(row.high), part: row.part }
+    }
+
+    fn mean(&self, rows: &[Option<Sample>], columns: &[Option<Sample>]) -> f64 {
+        let count = (rows.len() * columns.len()).max(1) as f64;
         let mut sum = 0.0;
-        for row in rows.samples(i).flatten() {
-            for column in columns.samples(j).flatten() {
-                sum += self.weighted(&row, &column).iter().sum::<f64>();
+        for row in rows.iter().flatten() {
+            let row = self.pair(row);
+            for column in columns.iter().flatten() {
+                sum += row.weighted(column).iter().sum::<f64>();
             }
         }
         sum / count
     }
 
     /// The greatest of the weighted pixels, as in the reference; samples outside are 0.
-    fn most(&self, rows: &Side, columns: &Side, i: usize, j: usize) -> f64 {
+    fn most(&self, rows: &[Option<Sample>], columns: &[Option<Sample>]) -> f64 {
         let mut most: Option<f64> = None;
-        for row in rows.samples(i) {
-            for column in columns.samples(j) {
-                let sample = match (&row, &column) {
+        for row in rows {
+            let row = row.as_ref().map(|row| self.pair(row));
+            for column in columns {
+                let sample = match (&row, column) {
                     (Some(row), Some(column)) => {
-                        self.weighted(row, column).into_iter().fold(f64::NEG_INFINITY, f64::max)
+                        row.weighted(column).into_iter().fold(f64::NEG_INFINITY, f64::max)
                     }
                     (None, _) | (_, None) => 0.0,
                 };
@@ -231,16 +264,20 @@ fn max_roi_pool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     for &[number, corners @ ..] in rois.floats()?.as_chunks::<5>().0 {
         let image = images.image(number as i64)?;
         let [x1, y1, x2, y2] = corners.map(|c| single(c * scale).round());
+        let rows = (0..h).map(|i| part(y1, y2, i, h, images.height)).listed()?;
+        let columns = (0..w).map(|j| part(x1, x2, j, w, images.width)).listed()?;
         for channel in 0..images.channels {
             let plane = images.plane(image, channel);
-            for i in 0..h {
-                let rows = part(y1, y2, i, h, images.height);
-                for j in 0..w {
-                    let columns = part(x1, x2, j, w, images.width);
+            for rows in rows.iter() {
+                for columns in columns.iter() {
                     spend(rows.len() * columns.len())?;
-                    let row = |r: usize| &plane[r * images.width..][..images.width][columns.clone()];
-                    let most = rows.clone().flat_map(row).copied().reduce(f64::max);
-                    y.push(most.unwrap_or(0.0))?;
+                    // The greatest of a number and NaN is the number.
+                    let mut most = if rows.is_empty() || columns.is_empty() { 0.0 } else { f64::NAN };
+                    for row in rows.clone() {
+                        let row = &plane[row * images.width..][..images.width][columns.clone()];
+                        most = row.iter().copied().fold(most, f64::max);
+                    }
+                    y.push(most)?;
                 }
             }
         }

@@ -45,8 +45,12 @@ fn max_unpool(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
         fail!("{pooled:?} elements do not fit an output of shape {dims:?}");
     }
     let count = count_of(&pooled)?;
+    let is_whole = pooled == dims;
     let place = |index: i64| {
         let mut rest = usize::try_from(index).ok().filter(|&at| at < count)?;
+        if is_whole {
+            return Some(rest);
+        }
         let (mut place, mut stride) = (0, 1);
         for (&inner, &outer) in pooled.iter().zip(&dims).rev() {
             place += rest % inner * stride;
