@@ -27,6 +27,8 @@ const BLOCK: usize = SIDE;
 /// With fewer rows, a transposition goes row by row, so many columns at a time.
 const FEW_ROWS: usize = 8;
 const NEAR_COLUMNS: usize = 256;
+/// Elements of a row that are no farther apart are read row by row, too.
+const FEW_APART: i64 = 5;
 /// The most columns whose offsets are listed.
 const MAX_TABLE: usize = 1 << 12;
 
@@ -123,6 +125,8 @@ impl CopyPlan {
         // The contiguous axis, along which tiles are copied; the last axis if there is no other.
         let across = match by[last] {
             0 | 1 => last,
+            // Rows that are read from the same cache lines.
+            2..FEW_APART if self.dims[last] <= NEAR_COLUMNS => last,
             _ => (0..last).rev().find(|axis| by[*axis] == 1 && self.dims[*axis] > 1).unwrap_or(last),
         };
         let behind: usize = self.dims[across + 1..].iter().product();
@@ -258,15 +262,12 @@ impl CopyPlan {
     /// The offsets of all elements of an axis and those after it.
     fn offsets(&self, axis: usize) -> Vec<i64> {
         let dims = &self.dims[axis..];
-        let place = Linear { base: 0, by: self.place.by[axis..].into() };
-        let mut at: SmallVec<[usize; 8]> = SmallVec::from_elem(0, dims.len());
-        let mut offsets = Vec::with_capacity(dims.iter().product());
-        loop {
-            offsets.push(place.at(&at));
-            if !advance(&mut at, dims) {
-                return offsets;
-            }
+        let mut offsets = vec![0];
+        for (d, by) in dims.iter().zip(&self.place.by[axis..]) {
+            let along = |first: i64| (0..*d as i64).map(move |i| first + i * by);
+            offsets = offsets.into_iter().flat_map(along).collect();
         }
+        offsets
     }
 }
 
@@ -361,6 +362,11 @@ fn line<T: Copy>(from: &[T], start: usize, by: i64, out: &mut [T]) -> Result<(),
     match by {
         0 => out.fill(from[0]),
         1 => out.copy_from_slice(from),
+        2 => {
+            let (pairs, last) = from.as_chunks::<2>();
+            let first = pairs.iter().map(|[x, _]| x).chain(last);
+            out.iter_mut().zip(first).for_each(|(out, x)| *out = *x);
+        }
         _ if by < 0 => {
             let by = usize::try_from(by.unsigned_abs()).unwrap_or(usize::MAX);
             out.iter_mut().zip(from.iter().rev().step_by(by)).for_each(|(out, x)| *out = *x);

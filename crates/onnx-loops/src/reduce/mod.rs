@@ -300,16 +300,24 @@ impl<A: Copy + Into<T>, T: Total> Body for Push<'_, A, T> {
         let Push { combine, totals, at, count, x } = self;
         match combine {
             Combine::Sum | Combine::Product | Combine::Max | Combine::Min => push(combine, totals, x),
+            Combine::ArgMax(_) | Combine::ArgMin(_) if count == 0 => {
+                zip(zip(totals, at), x).for_each(|((total, at), x)| (*total, *at) = ((*x).into(), 0));
+            }
             Combine::ArgMax(keep) | Combine::ArgMin(keep) => {
+                // Without branches, for vectors.
                 for ((total, at), x) in zip(zip(totals, at), x) {
-                    if count == 0 || is_better(combine, keep, (*x).into(), *total) {
-                        (*total, *at) = ((*x).into(), count);
-                    }
+                    let x: T = (*x).into();
+                    let is_better = is_better(combine, keep, x, *total);
+                    *total = if is_better { x } else { *total };
+                    *at = if is_better { count } else { *at };
                 }
             }
         }
     }
 }
+
+/// Elements along an arg reduction that are compared with the best one together.
+const TOGETHER: usize = 16;
 
 /// Combines lanes with the first [`ALONG`] accumulators in turn; arg reductions use only the first one. Returns the number of
 /// lanes so far.
@@ -341,11 +349,19 @@ impl<A: Copy + Into<T>, T: Total> Body for PushAlong<'_, A, T> {
                 count += x.len() as i64;
             }
             (Combine::ArgMax(keep) | Combine::ArgMin(keep), [total, ..], [at, ..]) => {
-                for x in x {
-                    if count == 0 || is_better(combine, keep, (*x).into(), *total) {
-                        (*total, *at) = ((*x).into(), count);
+                for x in x.chunks(TOGETHER) {
+                    // Most elements are no better.
+                    let best = *total;
+                    let any =
+                        x.iter().fold(false, |any, x| any | is_better(combine, keep, (*x).into(), best));
+                    if any || count == 0 {
+                        for (place, x) in (count..).zip(x) {
+                            if place == 0 || is_better(combine, keep, (*x).into(), *total) {
+                                (*total, *at) = ((*x).into(), place);
+                            }
+                        }
                     }
-                    count += 1;
+                    count += x.len() as i64;
                 }
             }
             (Combine::ArgMax(_) | Combine::ArgMin(_), _, _) => {}
@@ -571,12 +587,69 @@ fn push<A: Copy + Into<T>, T: Total>(combine: Combine, totals: &mut [T], x: &[A]
     }
 }
 
-/// Whether an element replaces the best one so far.
+/// Whether an element replaces the best one so far. Without branches: vectors of elements are compared.
 #[inline(always)]
 fn is_better<T: Total>(combine: Combine, keep: Keep, x: T, best: T) -> bool {
     let beats = |a: T, b: T| {
         let is_beyond = if matches!(combine, Combine::ArgMax(_)) { a > b } else { a < b };
-        is_beyond || a.is_nan() && !b.is_nan()
+        is_beyond | a.is_nan() & !b.is_nan()
     };
-    beats(x, best) || keep == Keep::Last && !beats(best, x)
+    beats(x, best) | (keep == Keep::Last) & !beats(best, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// The place of the best element: one after the other, NaN before everything.
+    fn place_of_best(combine: Combine, x: &[f32]) -> i64 {
+        let (is_greatest, keep) = match combine {
+            Combine::ArgMax(keep) => (true, keep),
+            Combine::ArgMin(keep) => (false, keep),
+            _ => unreachable!(),
+        };
+        let key = |x: f32| if is_greatest { x } else { -x };
+        let mut best = 0;
+        for (i, x_now) in x.iter().enumerate() {
+            let (now, then) = (key(*x_now), key(x[best]));
+            let is_equal = now == then || now.is_nan() && then.is_nan();
+            if now > then || now.is_nan() && !then.is_nan() || is_equal && keep == Keep::Last {
+                best = i;
+            }
+        }
+        best as i64
+    }
+
+    #[test]
+    fn arg_reductions_find_the_place_of_the_best() {
+        let mut random = Random::new(11);
+        let args = [Combine::ArgMax, Combine::ArgMin].map(|arg| [Keep::First, Keep::Last].map(arg));
+        for count in [1, 2, 15, 16, 17, 40, 200] {
+            for odds in [0, 3, 100] {
+                let mut element = || match random.bits() % 100 {
+                    n if n < odds => f32::NAN,
+                    n => (n % 9) as f32 - 4.0,
+                };
+                let rows: Vec<[f32; 5]> = (0..count).map(|_| std::array::from_fn(|_| element())).collect();
+                for combine in args.as_flattened() {
+                    let column = |lane: usize| rows.iter().map(|row| row[lane]).collect::<Vec<f32>>();
+                    let expected: [i64; 5] = std::array::from_fn(|i| place_of_best(*combine, &column(i)));
+                    let (mut totals, mut at) = ([0.0f32; 5], [0; 5]);
+                    for (count, x) in (0..).zip(&rows) {
+                        let (totals, at) = (&mut totals[..], &mut at[..]);
+                        widest(Push { combine: *combine, totals, at, count, x });
+                    }
+                    assert_eq!(at, expected, "{combine:?} of {rows:?} across");
+                    // In parts, as strips come.
+                    let (mut totals, mut at, mut so_far) = ([0.0f32], [0], 0);
+                    for x in column(0).chunks(23) {
+                        let (totals, at) = (&mut totals[..], &mut at[..]);
+                        so_far = widest(PushAlong { combine: *combine, totals, at, count: so_far, x });
+                    }
+                    assert_eq!((at[0], so_far), (expected[0], count), "{combine:?} of {rows:?} along");
+                }
+            }
+        }
+    }
 }
