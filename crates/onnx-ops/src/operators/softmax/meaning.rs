@@ -80,11 +80,12 @@ pub(super) fn log_softmax(cx: &Cx<'_>) -> Option<Definition> {
     let group = Group::of(cx)?;
     let elem = cx.out()?.elem;
     let power = |x: Expr| power(x - group.load(cx, 0), elem);
-    let sum = Formula { elem, ..group.reduce(0, power, Combine::Sum, wide(elem)) };
+    let sum = Formula { elem: wide(elem), ..group.reduce(0, power, Combine::Sum, wide(elem)) };
+    // Of the sum, rather than of each element.
+    let logarithm = sum.then(Expr::Total.unary(Unary::Log));
     let rest = (cx.broadcast(0)? - group.load(cx, 0)).into_type(elem, wide(elem));
-    let logarithm = group.load(cx, 1).into_type(elem, wide(elem)).unary(Unary::Log);
-    let part = cx.formula((rest - logarithm).into_type(wide(elem), elem))?;
-    cx.define(vec![greatest(&group, elem), sum, part], &[2])
+    let part = cx.formula((rest - group.load(cx, 1)).into_type(wide(elem), elem))?;
+    cx.define(vec![greatest(&group, elem), logarithm, part], &[2])
 }
 
 /// 1 at the first maximum.
