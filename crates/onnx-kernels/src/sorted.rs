@@ -11,6 +11,8 @@ use std::ops::Range;
 const UNINTERRUPTED: usize = 1 << 18;
 /// Splits of one part after which pivots are hopeless; it is sorted in one go.
 const MAX_DEPTH: usize = 96;
+/// So many first elements are kept in order while the others are compared with the last of them.
+const FEW: usize = 8;
 
 /// Sorts so that the first `count` elements are the least ones in order; the others follow in any order. `compare` must tell all
 /// elements apart, and takes about `cost` steps.
@@ -31,6 +33,11 @@ pub(crate) fn sort_first<T: Copy>(
             continue;
         }
         if part.len() <= short || depth >= MAX_DEPTH {
+            if wanted <= FEW {
+                keep_first(part, wanted, &compare);
+                spend(0)?;
+                continue;
+            }
             if wanted < part.len() {
                 part.select_nth_unstable_by(wanted, &compare);
             }
@@ -50,6 +57,23 @@ pub(crate) fn sort_first<T: Copy>(
         open.extend([longer, shorter]);
     }
     Ok(())
+}
+
+/// Puts the least elements first, in order, comparing each element with the last of them: most are greater.
+fn keep_first<T: Copy>(part: &mut [T], wanted: usize, compare: &impl Fn(&T, &T) -> Ordering) {
+    let (first, others) = part.split_at_mut(wanted);
+    first.sort_unstable_by(compare);
+    for other in others {
+        let Some(last) = first.last_mut() else { return };
+        if compare(other, last).is_lt() {
+            std::mem::swap(other, last);
+            let mut at = wanted - 1;
+            while at > 0 && compare(&first[at], &first[at - 1]).is_lt() {
+                first.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+    }
 }
 
 /// Moves the elements below a pivot before it, and the others after it; returns the place of the pivot.
@@ -103,7 +127,7 @@ mod tests {
             for list in lists(count) {
                 let mut expected = list.clone();
                 expected.sort_unstable();
-                for wanted in [0, 1, count / 3, count] {
+                for wanted in [0, 1, 7, 8, 9, count / 3, count] {
                     // A comparison that costs much makes parts short.
                     for cost in [1, UNINTERRUPTED / 16, UNINTERRUPTED] {
                         let mut sorted = list.clone();

@@ -9,6 +9,7 @@ mod along;
 mod axis;
 mod planes;
 
+use super::order::is_integer;
 use super::real::Real;
 use super::{Call, Nodes, Row, resolve_axis, row};
 use crate::value::Value;
@@ -17,7 +18,9 @@ use axis::{Axis, Coordinates, Filter, Rounding};
 use onnx_ir::ElemType;
 use onnx_ir::diag::counted;
 use onnx_loops::failure::{Failure, fail};
-use onnx_loops::list::{List, Listed as _};
+use onnx_loops::list::{List, Listed as _, filled};
+use onnx_loops::parallel::parallel;
+use onnx_loops::pool;
 use onnx_loops::tensor::{Tensor, count_of, strides};
 use planes::Planes;
 
@@ -25,6 +28,9 @@ pub(super) const ROWS: &[Row] = &[
     row("", "Resize", resize).only(Nodes::Unsupported),
     row("", "Upsample", resize).only(Nodes::Unsupported),
 ];
+
+/// Fewer elements are interpolated on one thread.
+const MIN_PARALLEL_ELEMENTS: usize = 1 << 15;
 
 /// One scale or size for each of these axes.
 enum ResizeTarget {
@@ -224,25 +230,44 @@ fn interpolated<'a, T: Real>(
     x: &Tensor,
     dims: &[usize],
     lead: usize,
-    steps: impl IntoIterator<Item = &'a ResizeAxis, IntoIter: Clone>,
+    steps: impl IntoIterator<Item = &'a ResizeAxis>,
     extrapolation: f64,
 ) -> Result<Tensor, Failure> {
-    let fits = rounded(x.elem());
     let numbers = T::numbers(x)?;
-    let mut results: List<T> = List::with_room(count_of(dims)?)?;
-    let (mut image, mut next) = (List::new(), List::new());
-    let steps = steps.into_iter();
-    for numbers in numbers.chunks_exact(count_of(&x.dims()[lead..])?) {
-        let mut shape = x.dims()[lead..].to_vec();
-        image.clear();
-        image.extend(numbers.iter().map(|&x| x.into()))?;
-        for step in steps.clone() {
-            step.run(&image, &mut shape, extrapolation, &mut next)?;
-            std::mem::swap(&mut image, &mut next);
+    let steps: Vec<&ResizeAxis> = steps.into_iter().collect();
+    let (from, to) = (count_of(&x.dims()[lead..])?, count_of(&dims[lead..])?);
+    let mut results = filled(count_of(dims)?, T::of(0.0))?;
+    let images = results.len() / to.max(1);
+    let each = images.div_ceil(threads_for(results.len(), images)).max(1);
+    let parts = numbers.chunks((each * from).max(1)).zip(results.chunks_mut((each * to).max(1))).collect();
+    let is_integer = is_integer(x.elem());
+    parallel(parts, |(numbers, results): (&[T], &mut [T])| {
+        let (mut image, mut next) = (List::new(), List::new());
+        let images = numbers.chunks_exact(from.max(1)).zip(results.chunks_exact_mut(to.max(1)));
+        for (numbers, results) in images {
+            let mut shape = x.dims()[lead..].to_vec();
+            image.clear();
+            image.extend(numbers.iter().map(|&x| x.into()))?;
+            for step in &steps {
+                step.run(&image, &mut shape, extrapolation, &mut next)?;
+                std::mem::swap(&mut image, &mut next);
+            }
+            let results = results.iter_mut().zip(&image);
+            if is_integer {
+                // To the nearest one with ties to even; floats are rounded when they are stored.
+                results.for_each(|(to, x)| *to = T::of(x.round_ties_even()));
+            } else {
+                results.for_each(|(to, x)| *to = T::of(*x));
+            }
         }
-        results.extend(image.iter().map(|&x| T::of(fits(x))))?;
-    }
+        Ok(())
+    })?;
     T::tensor(x.elem(), dims, &results)
+}
+
+/// The threads for images of so many elements together.
+fn threads_for(elements: usize, images: usize) -> usize {
+    if elements < MIN_PARALLEL_ELEMENTS { 1 } else { pool::threads().min(images).max(1) }
 }
 
 /// Interpolates images that only change on the last two axes, the leading ones of which do not.
@@ -261,11 +286,4 @@ fn planes(
     let mut result = Tensor::zeros(ElemType::FLOAT, dims)?;
     planes.run(x.slice::<f32>()?, result.words_mut()?)?;
     Ok(result)
-}
-
-/// The rounding to an element type: to the nearest integer with ties to even; floats are rounded when they are stored.
-fn rounded(elem: ElemType) -> impl Fn(f64) -> f64 {
-    use ElemType as E;
-    let is_float = matches!(elem, E::FLOAT | E::DOUBLE | E::FLOAT16 | E::BFLOAT16);
-    move |x| if is_float { x } else { x.round_ties_even() }
 }

@@ -9,14 +9,12 @@
 //! after the other, in the same order.
 
 use super::along::ResizeAxis;
+use super::threads_for;
 use onnx_loops::budget::spend;
 use onnx_loops::failure::Failure;
 use onnx_loops::list::{List, filled};
 use onnx_loops::parallel::parallel;
-use onnx_loops::{Body, pool, widest};
-
-/// Results with fewer elements are computed on one thread.
-const MIN_PARALLEL_ELEMENTS: usize = 1 << 15;
+use onnx_loops::{Body, widest};
 
 /// The interpolation of a plane.
 pub(super) struct Planes<'p> {
@@ -44,9 +42,8 @@ impl<'p> Planes<'p> {
             return Ok(());
         }
         let planes = out.len() / to;
-        let threads = if out.len() < MIN_PARALLEL_ELEMENTS { 1 } else { pool::threads().min(planes).max(1) };
         let pairs = self.along.map(Pairs::of).transpose()?.flatten();
-        let each = planes.div_ceil(threads).max(1);
+        let each = planes.div_ceil(threads_for(out.len(), planes)).max(1);
         let parts = x.chunks(each * from).zip(out.chunks_mut(each * to)).collect();
         let along_first = self.along_first();
         let slots = along_first.map_or(0, |[down, _]| down.taps());
@@ -266,6 +263,7 @@ mod tests {
     use super::super::axis::{Axis, Coordinates, Filter};
     use super::super::{interpolated, planes};
     use super::*;
+    use onnx_loops::pool;
     use onnx_loops::tensor::Tensor;
 
     #[test]
