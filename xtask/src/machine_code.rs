@@ -35,7 +35,7 @@ const BUDGET: [(&str, u64); 11] = [
     ("onnx_text", 2_000),
     ("onnx_proto", 550),
     ("onnx_ops", 3_650),
-    ("onnx_loops", 3_150),
+    ("onnx_loops", 2_900),
     ("onnx_images", 50),
     ("onnx_kernels", 2_150),
     ("onnx_exec", 1_050),
