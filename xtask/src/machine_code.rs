@@ -37,7 +37,7 @@ const BUDGET: [(&str, u64); 11] = [
     ("onnx_ops", 3_650),
     ("onnx_loops", 2_900),
     ("onnx_images", 50),
-    ("onnx_kernels", 2_150),
+    ("onnx_kernels", 2_250),
     ("onnx_exec", 1_050),
     ("onnxtxt", 2_800),
     ("onnx_cli", 3_600),

@@ -1,6 +1,6 @@
 //! The Col2Im kernel: sums overlapping blocks of an image.
 
-use crate::arithmetic::{Arithmetic, for_elements};
+use crate::arithmetic::{Arithmetic, for_sums};
 use crate::value::Value;
 use crate::window::{dilations, longs, pads, positions, strides};
 use crate::{Call, Row, row};
@@ -53,6 +53,38 @@ impl Blocks {
         let by = usize::try_from(self.strides[axis]).unwrap_or(1);
         (start..end, place(start).unwrap_or(0), by)
     }
+
+    /// The elements of all blocks.
+    fn elements(&self) -> usize {
+        self.block.iter().chain(&self.counts).product()
+    }
+
+    /// Calls a function with the elements of each row of blocks that are inside of the image, where the first of them is in the image,
+    /// and how far they are apart there.
+    fn each_row(&self, row: &mut dyn FnMut(Range<usize>, usize, usize)) -> Result<(), Failure> {
+        let (last, outer) = match self.counts.split_last() {
+            Some((last, outer)) => (*last, outer),
+            None => (1, &[][..]),
+        };
+        let columns = self.counts.iter().product();
+        let mut element = vec![0; self.block.len()];
+        let mut block = vec![0; outer.len()];
+        for first in (0..self.elements()).step_by(columns) {
+            spend(columns)?;
+            let (inside, place, by) = self.last_axis(&element, last);
+            block.fill(0);
+            for first in (first..first + columns).step_by(last) {
+                if let Some(start) = self.row(&element, &block)
+                    && !inside.is_empty()
+                {
+                    row(first + inside.start..first + inside.end, start + place, by);
+                }
+                advance(&mut block, outer);
+            }
+            advance(&mut element, &self.block);
+        }
+        Ok(())
+    }
 }
 
 fn shape(call: &Call<'_>, input: usize) -> Result<Vec<usize>, Failure> {
@@ -92,7 +124,7 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut y = Tensor::zeros(x.elem(), &dims)?;
     if !x.is_empty() && !y.is_empty() {
         let blocks = Blocks { image, block, counts, strides, dilations, pads };
-        for_elements!(x.elem(), add(x, &mut y, &blocks))?;
+        for_sums!(x.elem(), add(x, &mut y, &blocks))?;
     }
     Ok(vec![y.into()])
 }
@@ -100,35 +132,15 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
 /// Adds whole rows of blocks, which are as far apart in the image as the stride of the last axis.
 fn add<T: Arithmetic>(x: &Tensor, y: &mut Tensor, blocks: &Blocks) -> Result<(), Failure> {
     let plane: usize = blocks.image.iter().product();
-    let elements: usize = blocks.block.iter().product();
-    let columns: usize = blocks.counts.iter().product();
-    let (last, outer) = match blocks.counts.split_last() {
-        Some((last, outer)) => (*last, outer),
-        None => (1, &[][..]),
-    };
-    let mut element = vec![0; blocks.block.len()];
-    let mut block = vec![0; outer.len()];
     let planes = y.words_mut::<T>()?.chunks_exact_mut(plane);
-    for (y, x) in planes.zip(x.words::<T>().chunks_exact(elements * columns)) {
-        element.fill(0);
-        for of_element in x.chunks_exact(columns) {
-            spend(columns)?;
-            let (inside, first, by) = blocks.last_axis(&element, last);
-            block.fill(0);
-            for row in of_element.chunks_exact(last) {
-                if let Some(place) = blocks.row(&element, &block)
-                    && !inside.is_empty()
-                {
-                    let (to, row) = (&mut y[place + first..], &row[inside.clone()]);
-                    match by {
-                        1 => to.iter_mut().zip(row).for_each(|(y, x)| *y = y.plus(*x)),
-                        _ => to.iter_mut().step_by(by).zip(row).for_each(|(y, x)| *y = y.plus(*x)),
-                    }
-                }
-                advance(&mut block, outer);
+    for (y, x) in planes.zip(x.words::<T>().chunks_exact(blocks.elements())) {
+        blocks.each_row(&mut |from, to, by| {
+            let (to, from) = (&mut y[to..], &x[from]);
+            match by {
+                1 => to.iter_mut().zip(from).for_each(|(y, x)| *y = y.plus(*x)),
+                _ => to.iter_mut().step_by(by).zip(from).for_each(|(y, x)| *y = y.plus(*x)),
             }
-            advance(&mut element, &blocks.block);
-        }
+        })?;
     }
     Ok(())
 }

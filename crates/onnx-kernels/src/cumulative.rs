@@ -1,6 +1,6 @@
 //! Cumulative sums and products: CumSum, CumProd.
 
-use crate::arithmetic::{Arithmetic, for_elements};
+use crate::arithmetic::{Arithmetic, for_sums};
 use crate::axis_split::AxisSplit;
 use crate::value::Value;
 use crate::{Call, Row, resolve_axis, row};
@@ -30,7 +30,7 @@ fn cumulate(call: &mut Call<'_>, operation: Operation) -> Result<Vec<Value>, Fai
     let split = AxisSplit::of(x.dims(), axis)?;
     let mut result = x.clone();
     let (is_exclusive, is_reverse) = (call.attrs.flag("exclusive"), call.attrs.flag("reverse"));
-    for_elements!(x.elem(), along(&mut result, split, operation, is_exclusive, is_reverse))?;
+    for_sums!(x.elem(), along(&mut result, split, operation, is_exclusive, is_reverse))?;
     Ok(vec![result.into()])
 }
 
@@ -44,12 +44,13 @@ fn along<T: Arithmetic>(
     let elements = x.words_mut::<T>()?;
     let slices = Slices { split, is_exclusive, is_reverse };
     match operation {
-        Operation::Sum => slices.cumulate(elements, T::ZERO, T::plus),
-        Operation::Product => slices.cumulate(elements, T::ONE, T::times),
+        Operation::Sum if split.inner > 1 => slices.add(elements),
+        Operation::Sum => slices.line_by_line(elements, T::ZERO, T::plus),
+        Operation::Product => slices.line_by_line(elements, T::ONE, T::times),
     }
 }
 
-/// Slices across an axis, of which each becomes the combination of those before it.
+/// Slices across an axis, of which each becomes the combination of those before it, in place.
 struct Slices {
     split: AxisSplit,
     is_exclusive: bool,
@@ -57,56 +58,68 @@ struct Slices {
 }
 
 impl Slices {
-    /// In place. Whole slices are combined, so that adjacent elements are read together.
-    fn cumulate<T: Arithmetic>(
+    /// The position along the axis that is the `i`th to be combined.
+    #[inline]
+    fn at(&self, i: usize) -> usize {
+        if self.is_reverse { self.split.extent - 1 - i } else { i }
+    }
+
+    /// Element by element along each line.
+    fn line_by_line<T: Arithmetic>(
         &self,
         elements: &mut [T],
         none: T,
         combine: impl Fn(T, T) -> T,
     ) -> Result<(), Failure> {
         let AxisSplit { extent, inner, .. } = self.split;
-        let step = |kept: &mut T, element: &mut T| {
-            let next = combine(*kept, *element);
-            *element = if self.is_exclusive { *kept } else { next };
-            *kept = next;
-        };
-        let mut kept = filled(inner, none)?;
         let mut done = 0;
-        let mut spent = |count: usize| {
-            done += count;
-            if done < BETWEEN {
-                return Ok(());
-            }
-            done = 0;
-            spend(0)
-        };
-        for run in elements.chunks_exact_mut((extent * inner).max(1)) {
-            kept.fill(none);
-            if let ([kept], false) = (&mut kept[..], self.is_reverse) {
-                for part in run.chunks_mut(BETWEEN) {
-                    part.iter_mut().for_each(|element| step(kept, element));
-                    spent(part.len())?;
-                }
-                continue;
-            }
-            if let [kept] = &mut kept[..] {
-                for part in run.rchunks_mut(BETWEEN) {
-                    part.iter_mut().rev().for_each(|element| step(kept, element));
-                    spent(part.len())?;
-                }
-                continue;
-            }
-            for i in 0..extent {
-                let i = if self.is_reverse { extent - 1 - i } else { i };
-                let slice = run[i * inner..][..inner].chunks_mut(BETWEEN);
-                for (part, kept) in slice.zip(kept.chunks_mut(BETWEEN)) {
-                    part.iter_mut().zip(kept).for_each(|(element, kept)| step(kept, element));
-                    spent(part.len())?;
+        for start in self.split.lines() {
+            let mut kept = none;
+            for first in (0..extent).step_by(BETWEEN) {
+                let part = first..extent.min(first + BETWEEN);
+                pause(&mut done, part.len())?;
+                for i in part {
+                    let element = &mut elements[start + self.at(i) * inner];
+                    let next = combine(kept, *element);
+                    *element = if self.is_exclusive { kept } else { next };
+                    kept = next;
                 }
             }
         }
         Ok(())
     }
+
+    /// Adds whole slices, so that adjacent elements are read together.
+    fn add<T: Arithmetic>(&self, elements: &mut [T]) -> Result<(), Failure> {
+        let AxisSplit { extent, inner, .. } = self.split;
+        let mut kept = filled(inner, T::ZERO)?;
+        let mut done = 0;
+        for run in elements.chunks_exact_mut((extent * inner).max(1)) {
+            kept.fill(T::ZERO);
+            for i in 0..extent {
+                let slice = run[self.at(i) * inner..][..inner].chunks_mut(BETWEEN);
+                for (part, kept) in slice.zip(kept.chunks_mut(BETWEEN)) {
+                    pause(&mut done, part.len())?;
+                    for (element, kept) in part.iter_mut().zip(kept) {
+                        let next = kept.plus(*element);
+                        *element = if self.is_exclusive { *kept } else { next };
+                        *kept = next;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks whether the run is cancelled when enough elements are done.
+fn pause(done: &mut usize, count: usize) -> Result<(), Failure> {
+    *done += count;
+    if *done < BETWEEN {
+        return Ok(());
+    }
+    *done = 0;
+    spend(0)
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ fn groups(call: &Call<'_>, name: &str) -> Result<usize, Failure> {
     }
 }
 
-/// A point of an image: the four pixels around it, how far it lies behind the first two, and the factor of what is seen there.
+/// A point of an image: the four pixels around it, how far it lies below and right of the first, and its factor.
 #[derive(Clone, Copy)]
 struct Point {
-    /// Offsets in the plane; pixels outside are the zero behind it.
+    /// Offsets in the plane; pixels outside are the zero at its end.
     pixels: [usize; 4],
     down: f64,
     right: f64,
@@ -40,7 +40,7 @@ impl Point {
         Point { pixels, down: y - i, right: x - j, weight }
     }
 
-    /// Bilinear interpolation of a plane and the zero behind it.
+    /// Bilinear interpolation of a plane with a zero at its end.
     fn seen(&self, plane: &[f64]) -> f64 {
         let [a, b, c, d] = self.pixels.map(|at| plane[at]);
         let (down, right) = (self.down, self.right);

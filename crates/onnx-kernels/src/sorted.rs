@@ -11,7 +11,7 @@ use std::ops::Range;
 const UNINTERRUPTED: usize = 1 << 18;
 /// Splits of one part after which pivots are hopeless; it is sorted in one go.
 const MAX_DEPTH: usize = 96;
-/// So many first elements are kept in order while the others are compared with the last of them.
+/// At most this number of first elements is kept in order while the others are compared with the last of them.
 const FEW: usize = 8;
 
 /// Sorts so that the first `count` elements are the least ones in order; the others follow in any order. `compare` must tell all

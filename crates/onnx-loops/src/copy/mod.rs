@@ -27,7 +27,7 @@ const BLOCK: usize = SIDE;
 /// With fewer rows, a transposition goes row by row, so many columns at a time.
 const FEW_ROWS: usize = 8;
 const NEAR_COLUMNS: usize = 256;
-/// Elements of a row that are no farther apart are read row by row, too.
+/// Elements of a row that are closer together than this are read row by row, too.
 const FEW_APART: i64 = 5;
 /// The most columns whose offsets are listed.
 const MAX_TABLE: usize = 1 << 12;

@@ -350,7 +350,7 @@ impl<A: Copy + Into<T>, T: Total> Body for PushAlong<'_, A, T> {
             }
             (Combine::ArgMax(keep) | Combine::ArgMin(keep), [total, ..], [at, ..]) => {
                 for x in x.chunks(TOGETHER) {
-                    // Most elements are no better.
+                    // Seldom is one better.
                     let best = *total;
                     let any =
                         x.iter().fold(false, |any, x| any | is_better(combine, keep, (*x).into(), best));
