@@ -129,28 +129,6 @@ macro_rules! for_elements {
 }
 pub(crate) use for_elements;
 
-/// [`for_elements`] for sums and products, which have the same bits with and without signs: half as many functions for integers.
-macro_rules! for_sums {
-    ($elem:expr, $function:ident($($argument:expr),*)) => {{
-        use onnx_ir::ElemType as E;
-        match $elem {
-            E::FLOAT => $function::<f32>($($argument),*),
-            E::DOUBLE => $function::<f64>($($argument),*),
-            E::FLOAT16 => $function::<half::f16>($($argument),*),
-            E::BFLOAT16 => $function::<half::bf16>($($argument),*),
-            E::INT8 | E::UINT8 => $function::<u8>($($argument),*),
-            E::INT16 | E::UINT16 => $function::<u16>($($argument),*),
-            E::INT32 | E::UINT32 => $function::<u32>($($argument),*),
-            E::INT64 | E::UINT64 => $function::<u64>($($argument),*),
-            E::BOOL => $function::<[u8; 1]>($($argument),*),
-            E::COMPLEX64 => $function::<[f32; 2]>($($argument),*),
-            E::COMPLEX128 => $function::<[f64; 2]>($($argument),*),
-            other => fail!("there is no arithmetic of {}", other.name().unwrap_or("?")),
-        }
-    }};
-}
-pub(crate) use for_sums;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The Col2Im kernel: sums overlapping blocks of an image.
 
-use crate::arithmetic::{Arithmetic, for_sums};
+use crate::arithmetic::{Arithmetic, for_elements};
 use crate::value::Value;
 use crate::window::{dilations, longs, pads, positions, strides};
 use crate::{Call, Row, row};
@@ -124,7 +124,7 @@ fn col2im(call: &mut Call<'_>) -> Result<Vec<Value>, Failure> {
     let mut y = Tensor::zeros(x.elem(), &dims)?;
     if !x.is_empty() && !y.is_empty() {
         let blocks = Blocks { image, block, counts, strides, dilations, pads };
-        for_sums!(x.elem(), add(x, &mut y, &blocks))?;
+        for_elements!(x.elem(), add(x, &mut y, &blocks))?;
     }
     Ok(vec![y.into()])
 }

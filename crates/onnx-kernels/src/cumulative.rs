@@ -1,6 +1,6 @@
 //! Cumulative sums and products: CumSum, CumProd.
 
-use crate::arithmetic::{Arithmetic, for_sums};
+use crate::arithmetic::{Arithmetic, for_elements};
 use crate::axis_split::AxisSplit;
 use crate::value::Value;
 use crate::{Call, Row, resolve_axis, row};
@@ -30,7 +30,7 @@ fn cumulate(call: &mut Call<'_>, operation: Operation) -> Result<Vec<Value>, Fai
     let split = AxisSplit::of(x.dims(), axis)?;
     let mut result = x.clone();
     let (is_exclusive, is_reverse) = (call.attrs.flag("exclusive"), call.attrs.flag("reverse"));
-    for_sums!(x.elem(), along(&mut result, split, operation, is_exclusive, is_reverse))?;
+    for_elements!(x.elem(), along(&mut result, split, operation, is_exclusive, is_reverse))?;
     Ok(vec![result.into()])
 }
 
